@@ -6,7 +6,7 @@ import { fetchSessionStatus } from './session';
 const LOG_IN = '/login';
 
 /**
- * Redirects to the log-in page if there is no session. Without this redirect, react-admin would first render the page, and several requests would
+ * Redirects to the log-in page if there is no session. Without the redirect, react-admin would first render the page, and several requests would
  * fail.
  */
 export function RequireSession({ children }: { children: ReactNode }) {

@@ -50,7 +50,7 @@ export class FakeApi {
       const permissions = ROLE_PERMISSIONS[this.user]!;
       return withActions(await answer({ installation: this.installation, userName: this.user, permissions, request, query: url.searchParams, ids: found.slice(1) }), this.installation, permissions);
     }
-    return problem(404, 'not-found', `The fake API has no ${request.method} ${url.pathname}.`, 'Add the route to src/fake/api.ts.');
+    return problem(404, 'not-found', `The fake API has no route for ${request.method} ${url.pathname}.`, 'Add the route to src/fake/api.ts.');
   };
 
   /** Revoke the token of the logged-in user. */

@@ -28,8 +28,8 @@ export class JobSimulator {
   nowMs: number;
 
   /**
-   * `nowMs` is rounded down to a whole second, because the page also rounds its clock down. Otherwise, the page could show a timestamp that is
-   * exactly one minute old as "59 s ago".
+   * `nowMs` is rounded down to a whole second, because the page also rounds its clock down. Without the rounding, the page could show a timestamp
+   * that is exactly one minute old as "59 s ago".
    */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;

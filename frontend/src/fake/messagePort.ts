@@ -14,7 +14,7 @@ const STREAM = 'text/event-stream';
 /** Statuses that must not have a body. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** The page's side of the connection. Requests that the page aborts are also aborted in the worker. */
+/** The page's side of the connection between page and worker. Requests that the page aborts are also aborted in the worker. */
 export function requestOverPort(port: Port): Transport {
   const waiting = new Map<number, { resolve: (response: Response) => void; reject: (reason: unknown) => void }>();
   let requests = 0;
@@ -42,8 +42,8 @@ export function requestOverPort(port: Port): Transport {
 }
 
 /**
- * The worker's side of the connection. `answer` handles each request. The body of an event stream is passed to the page as a stream. Any other body is
- * read completely first, and then sent as one ArrayBuffer.
+ * The worker's side of the connection between page and worker. `answer` handles each request. The body of an event stream is passed to the page as a
+ * stream. A body that is not an event stream is sent as one ArrayBuffer.
  */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();

@@ -7,16 +7,16 @@ const live = play(connecting(0), { type: 'opened', nowMs: 10 }, { type: 'receive
 const disconnected = play(live, { type: 'disconnected', nowMs: 100, reason: 'connection reset', retryInMs: 500 });
 
 describe('the connection state', () => {
-  it('is live once the stream is opened', () => {
+  it('the connection is live when the stream is opened', () => {
     expect(live).toEqual({ status: 'live', heardAtMs: 20 });
   });
 
-  it('contains the time of the last message while the page cannot reconnect', () => {
+  it('the connection state contains the time of the last message while the page cannot reconnect', () => {
     expect(disconnected).toEqual({ status: 'disconnected', heardAtMs: 20, reason: 'connection reset', retryAtMs: 600 });
     expect(play(disconnected, { type: 'disconnected', nowMs: 700, reason: 'connection refused', retryInMs: 1000 })).toMatchObject({ heardAtMs: 20, retryAtMs: 1700 });
   });
 
-  it('contains no time of the last message if no message was received', () => {
+  it('the connection state contains no time of the last message if no message was received', () => {
     expect(play(connecting(0), { type: 'disconnected', nowMs: 5, reason: 'unreachable', retryInMs: 500 })).toMatchObject({ status: 'disconnected', heardAtMs: null });
   });
 
@@ -28,16 +28,16 @@ describe('the connection state', () => {
     expect(play(received, { type: 'received', nowMs: 830, what: 'state', entries: 0 })).toEqual({ status: 'live', heardAtMs: 830 });
   });
 
-  it('becomes live if only keep-alives arrive for a while after the stream is reopened', () => {
+  it('the connection becomes live if only keep-alives arrive for a while after the stream is reopened', () => {
     const opened = play(disconnected, { type: 'opened', nowMs: 800 });
     expect(play(opened, { type: 'received', nowMs: 800 + CAUGHT_UP_AFTER_MS, what: 'nothing', entries: 0 })).toMatchObject({ status: 'live' });
   });
 
-  it('stays live when the server ends the stream on schedule', () => {
+  it('the connection stays live when the server ends the stream on schedule', () => {
     expect(play(live, { type: 'disconnected', nowMs: 900, reason: 'ended', retryInMs: 0 })).toBe(live);
   });
 
-  it('is paused while the page is hidden, and is disconnected only if a later attempt to reconnect fails', () => {
+  it('the connection is paused while the page is hidden, and is disconnected only if a later attempt to reconnect fails', () => {
     const paused = play(live, { type: 'paused' });
     expect(paused).toEqual({ status: 'paused', heardAtMs: 20 });
     expect(play(disconnected, { type: 'paused' })).toEqual(paused);
@@ -46,7 +46,7 @@ describe('the connection state', () => {
     expect(play(connecting(0), { type: 'paused' }, { type: 'opened', nowMs: 900 })).toEqual({ status: 'live', heardAtMs: 900 });
   });
 
-  it('is refused after the API refused the stream', () => {
+  it('the connection is refused after the API has refused the stream', () => {
     expect(play(live, { type: 'refused', nowMs: 1, reason: 'there is no job 7' })).toEqual({ status: 'refused', reason: 'there is no job 7' });
   });
 });

@@ -57,7 +57,7 @@ describe('an event stream', () => {
     vi.useRealTimers();
   });
 
-  it('resumes after the last event when the connection is lost, with a longer delay after each failed attempt', async () => {
+  it('a lost stream is resumed after the last event, with a longer delay after each failed attempt', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();
@@ -83,7 +83,7 @@ describe('an event stream', () => {
     expect(seen.at(-1), 'a message resets the backoff').toBe('disconnected disconnected, retry in 500');
   });
 
-  it('is reopened immediately when the server ends it', async () => {
+  it('a stream that the server ends is reopened immediately', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();
@@ -96,7 +96,7 @@ describe('an event stream', () => {
     expect(seen).toEqual(['open', 'received 1', 'disconnected ended, retry in 0', 'open']);
   });
 
-  it('is reopened if no bytes arrive for a while', async () => {
+  it('a stream is reopened if no bytes arrive for a while', async () => {
     const server = new Server();
     const stream = server.willStream();
     const { seen } = openStream();
@@ -109,7 +109,7 @@ describe('an event stream', () => {
     expect(seen.at(-1)).toBe('disconnected silent, retry in 500');
   });
 
-  it('is not reopened if the resource does not exist or the session has ended', async () => {
+  it('a stream is not reopened if the resource does not exist or the session has ended', async () => {
     const server = new Server();
     server.willAnswer(404);
     const { seen } = openStream();
@@ -126,7 +126,7 @@ describe('an event stream', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it('is not reopened after the page has closed it', async () => {
+  it('a stream that the page has closed is not reopened', async () => {
     const server = new Server();
     server.willStream();
     const { seen, end } = openStream();
@@ -137,7 +137,7 @@ describe('an event stream', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('is reopened after at least half of the delay and at most the maximum delay', () => {
+  it('a stream is reopened after at least half of the delay and at most the maximum delay', () => {
     expect([1, 2, 3].map((attempt) => backoffMs(attempt, 1))).toEqual([500, 1000, 2000]);
     expect(backoffMs(1, 0)).toBe(250);
     expect(backoffMs(50, 1)).toBe(BACKOFF_MS_MAX);

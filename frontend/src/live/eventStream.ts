@@ -31,7 +31,7 @@ export function backoffMs(attempt: number, jitter: number): number {
 const ENDED = new ApiProblem(0, 'ended', 'The stream has ended', '');
 const SILENT = new ApiProblem(0, 'silent', `The API sent nothing for ${SILENCE_MS / 1000} s`, '');
 
-/** The last received event. A stream that is reopened at this position misses no event. */
+/** The last received event. A stream that is reopened at its last position misses no event. */
 export interface StreamPosition {
   lastId: string | null;
 }

@@ -38,7 +38,7 @@ describe('FrameBatcher', () => {
     expect(delivered).toEqual([[]]);
   });
 
-  it('delivers pending items immediately when it is flushed', () => {
+  it('a flush delivers pending items immediately', () => {
     batcher.add([1]);
     batcher.flush();
     expect(delivered).toEqual([[1]]);

@@ -16,7 +16,7 @@ const receive = (job: JobLive, ...messages: ServerMessage[]): JobLive => reduceJ
 const numbers = ({ events }: JobLive): number[] => events.map(({ number }) => number);
 
 describe('the live state of a job', () => {
-  it('contains each event once', () => {
+  it('the live state contains each event once', () => {
     const job = receive(receive(initialJob(0), event(4), event(5)), event(5), event(6));
     expect(numbers(job)).toEqual([4, 5, 6]);
     expect(job.lastEventNumber).toBe(6);
@@ -33,7 +33,7 @@ describe('the live state of a job', () => {
     expect(numbers(receive(initialJob(0), event(4), event(7), event(9), event(5)))).toEqual([4, 5]);
   });
 
-  it('contains the checkpoint in progress until an event reports its end', () => {
+  it('the live state contains a checkpoint in progress until an event reports the end of the checkpoint', () => {
     const running = receive(initialJob(0), progress(12, 1), progress(12, 5));
     expect(inProgress(running)).toMatchObject({ checkpoint: 12, acknowledged: 5 });
     const completed = receive(running, event(9, 'CheckpointCompleted', { checkpoint: 12 }));

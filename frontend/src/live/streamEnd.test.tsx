@@ -12,7 +12,7 @@ describe('the end of a stream', () => {
     const { fake } = await renderPage('/');
     const jobs = await screen.findByRole('region', { name: 'Jobs' });
     await within(jobs).findByText('9');
-    // Opening the stream refetches the list once. After this refetch, only messages of the stream change the list.
+    // Opening the stream refetches the list once. After the refetch, only messages of the stream change the list of jobs.
     await waitFor(() => expect(fake.requests.filter(({ url }) => new URL(url).pathname === '/api/v1/jobs')).toHaveLength(2), SOON);
     fake.installation.remove(fake.installation.find(3)!);
     expect(await within(jobs).findByText('8', {}, SOON)).toBeVisible();

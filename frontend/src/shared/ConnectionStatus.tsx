@@ -6,7 +6,7 @@ import { lastHeardAtMs, type ConnectionState } from '../live/connectionState';
 import { StateChip } from './StateChip';
 import { useNow } from './useNow';
 
-/** The banner is shown only for outages that last longer than this. */
+/** The minimum duration of an outage for which the banner is shown. */
 const BANNER_AFTER_MS = 3_000;
 
 /** The state of the live connection, shown next to a page title. */
@@ -36,7 +36,7 @@ export function ConnectionBanner({ connection }: { connection: ConnectionState }
   if (heard !== null && now - heard < BANNER_AFTER_MS) return null;
   const wait = Math.max(0, connection.retryAtMs - now);
   return (
-    // Text that changes every second is outside of the element with the status role. Otherwise, a screen reader would announce each change.
+    // Text that changes every second is outside of the element with the status role, because a screen reader would otherwise announce each change.
     <Alert severity="warning" role="none">
       <span role="status">API unreachable{heard === null ? '' : ` since ${clock(heard)}`}. Jobs continue to run without the API.</span>{' '}
       {heard === null ? 'No data has arrived yet.' : `This data is ${duration(now - heard)} old.`}{' '}

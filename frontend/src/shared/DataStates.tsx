@@ -5,7 +5,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 
 import { ApiProblem } from '../api/problem';
 
-/** Shown for an empty list. `children` is a text that says what will appear in the list and how to get it. */
+/** Shown for an empty list. `children` is a text that says what will appear in the list and how the user can fill the list. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Box sx={{ py: 4, px: 2, textAlign: 'center', color: 'text.secondary' }}>

@@ -27,7 +27,10 @@ export function Secret({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** Copy the value. If the browser blocks the clipboard, which it does over plain HTTP, select the value and return false. */
+/**
+ * Copy the value to the clipboard. If the browser blocks the clipboard, select the value and return false. Browsers block the clipboard over plain
+ * HTTP.
+ */
 async function copyToClipboard(value: string, field: RefObject<HTMLInputElement | null>): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);

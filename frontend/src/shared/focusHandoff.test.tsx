@@ -24,7 +24,7 @@ function Page({ to }: { to?: string }) {
 
 it.each([
   ['the heading of the panel', undefined, 'Around'],
-  ['its replacement', 'What came', 'What came'],
+  ['the replacement of the element', 'What came', 'What came'],
   ['the heading if there is no replacement', 'Something else', 'Around'],
 ])('a removed element passes the focus to %s', async (_, to, place) => {
   const user = userEvent.setup();

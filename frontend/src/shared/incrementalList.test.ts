@@ -13,13 +13,13 @@ function frames<Row>(before: readonly Row[], target: readonly Row[], rowsPerFram
 }
 
 describe('an incremental list', () => {
-  it('is complete after one step if it is short', () => {
+  it('a short list is complete after one step', () => {
     const first = advance(setTarget(emptyList<string>(), ['a', 'b']), 10);
     expect(first.shown).toEqual(['a', 'b']);
     expect(isComplete(first)).toBe(true);
   });
 
-  it('grows by a fixed number of rows per frame', () => {
+  it('the list grows by a fixed number of rows per frame', () => {
     expect(frames([], ['a', 'b', 'c', 'd', 'e'], 2)).toEqual([['a', 'b'], ['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'd', 'e']]);
   });
 
@@ -36,7 +36,7 @@ describe('an incremental list', () => {
     expect(setTarget(all(['a', 'b', 'c']), []).shown).toEqual([]);
   });
 
-  it('continues from the shown rows if the target changes', () => {
+  it('the update continues from the shown rows if the target changes', () => {
     const half = advance(setTarget(emptyList<string>(), ['a', 'b', 'c', 'd']), 2);
     let now = setTarget(half, ['a', 'B', 'C']);
     expect((now = advance(now, 1)).shown).toEqual(['a', 'b', 'C']);
@@ -50,7 +50,7 @@ describe('an incremental list', () => {
     expect(now.shown).toEqual([1, 2, 3, 4]);
   });
 
-  it('has no gaps if the length of the target changes', () => {
+  it('the list has no gaps if the length of the target changes', () => {
     let now = emptyList<number>();
     for (const length of [7, 3, 0, 9, 2, 12, 5, 5, 8]) {
       now = advance(setTarget(now, Array.from({ length }, (_, place) => place)), 2);
@@ -61,7 +61,7 @@ describe('an incremental list', () => {
     expect(now.shown).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('keeps the old object of a row that the comparison considers equal', () => {
+  it('keeps the old row object if the old row and the new row are equal', () => {
     const before = [{ name: 'a', count: 1 }, { name: 'b', count: 1 }];
     const now = advance(setTarget(all(before), [{ name: 'a', count: 1 }, { name: 'b', count: 2 }], (one, other) => one.name === other.name && one.count === other.count), 1);
     expect(now.shown[0]).toBe(before[0]);
@@ -73,7 +73,7 @@ describe('an incremental list', () => {
     expect(frames<undefined>([], [undefined, undefined], 1)).toEqual([[undefined], [undefined, undefined]]);
   });
 
-  it('is complete when it is empty', () => {
+  it('an empty list is complete', () => {
     expect(isComplete(setTarget(emptyList(), []))).toBe(true);
   });
 });

@@ -1,6 +1,5 @@
 /**
- * Links and buttons for the first cell of a row. These links and buttons make rows accessible by keyboard, because rows themselves react only to
- * clicks.
+ * Links and buttons for the first cell of a row. Rows react only to clicks, so the links and buttons make rows accessible by keyboard.
  */
 import { Box, Link } from '@mui/material';
 import type { ReactNode } from 'react';
@@ -12,7 +11,7 @@ import { VISUALLY_HIDDEN } from './visuallyHidden';
 /** A link to the page of the row's record. */
 export function RowLink({ to, children }: { to: string; children: ReactNode }) {
   return (
-    // Stop the propagation of the event. Otherwise, the click handler of the row would navigate a second time.
+    // Stop the propagation of the event, because the click handler of the row would otherwise navigate a second time.
     <Link component={RouterLink} to={to} onClick={(event) => event.stopPropagation()} sx={{ color: 'text.primary', fontWeight: 600, overflowWrap: 'anywhere' }}>
       {children}
     </Link>

@@ -21,7 +21,7 @@ describe('stragglers', () => {
     expect(stragglerThreshold([10, 10, 10, 10])).toBe(15);
   });
 
-  it('stragglers reach the 95th percentile and 1.5 times the median', () => {
+  it('the minimum duration of a straggler is the 95th percentile, but at least 1.5 times the median', () => {
     expect(stragglerThreshold([100, 10, 10, 10])).toBeCloseTo(86.5);
     expect(stragglerThreshold([10, 80, 90, 100])).toBe(127.5);
   });

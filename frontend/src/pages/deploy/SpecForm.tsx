@@ -74,7 +74,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('parallelism', 'Parallelism', 'Subtasks per operator')}
           {field('interval', 'Checkpoint interval', 'For example 10s, 2m or 500ms. Leave empty for manual checkpoints only')}
           {field('retained', 'Retained checkpoints', 'Savepoints and pinned checkpoints are also retained')}
-          {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer than this fails')}
+          {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer than this timeout fails')}
           {field('minPause', 'Minimum pause', 'The pause between two checkpoints. Leave empty for no minimum')}
           {field('tolerable', 'Tolerable failed checkpoints', 'The job restarts if more than this number of checkpoints fail in a row. Leave empty for no limit')}
         </FieldGrid>

@@ -126,7 +126,10 @@ export function fieldProblems({ code, message, body: { errors = {} } }: Pick<Api
   return Object.fromEntries([...TEXT_FIELDS.map((field) => [field, errors[REQUEST_FIELDS[field]]]), ...ofParameters].filter(([, error]) => error !== undefined));
 }
 
-/** Return the problems of fields that the user has not changed since the request. The job parameters count as one field: if the user has changed any of them, the function omits the problems of all job parameters. */
+/**
+ * Return the problems of fields that the user has not changed since the request. If the user has changed any job parameter, the function omits the
+ * problems of all job parameters.
+ */
 export function problemsOfUnchangedFields(problems: Problems, sent: FormValues, now: FormValues): Problems {
   const isUnchanged = (name: keyof FormValues): boolean => sent[name] === now[name];
   return Object.fromEntries(Object.entries(problems).filter(([field]) => isUnchanged(field.split('.')[0] as keyof FormValues)));

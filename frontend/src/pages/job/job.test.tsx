@@ -83,7 +83,7 @@ describe('the job page', () => {
     expect(screen.getByRole('status')).not.toHaveTextContent(/contact/);
   });
 
-  it('opens the comparison of versions that a shared URL names', async () => {
+  it('a shared URL opens the comparison of two versions', async () => {
     const { user } = await renderJob(1, '/versions?compare=1..2');
     await user.click(within(await screen.findByRole('region', { name: 'Compare version 1 with version 2' })).getByRole('button', { name: 'Close' }));
     expect(globalThis.location.search).toBe('');

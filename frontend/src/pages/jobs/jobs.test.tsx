@@ -22,7 +22,7 @@ describe('the list of jobs', () => {
     expect(new URL(asked[0]!.url).searchParams.getAll('job_id')).toHaveLength(9);
   });
 
-  it('can be filtered by a part of the name', async () => {
+  it('the list can be filtered by a part of the job name', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     await user.type(screen.getByRole('textbox', { name: 'Name contains' }), 'ads');
@@ -32,7 +32,7 @@ describe('the list of jobs', () => {
     expect(await screen.findByText('No results match the filters')).toBeVisible();
   });
 
-  it('can be filtered by health and by desired state', async () => {
+  it('the list can be filtered by health and by desired state', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     const choose = async (field: string, option: string): Promise<void> => {

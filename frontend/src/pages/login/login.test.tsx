@@ -44,7 +44,7 @@ describe('logging in', () => {
     expect(await screen.findByText(/The API does not respond\./)).toBeVisible();
   });
 
-  it('logging in is required again if the session ends while a page is open', async () => {
+  it('the user must log in again if the session ends while a page is open', async () => {
     const { fake, user } = await renderPage('/jobs/1', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Trigger savepoint' }));
     fake.user = null;

@@ -66,7 +66,7 @@ function StateCell({ of }: { of: Checkpoint }) {
   return <StateChip kind="checkpoint" state={of.state} />;
 }
 
-/** Shows the number of subtasks that have acknowledged. The stream updates this number when a subtask acknowledges. */
+/** Shows the number of subtasks that have acknowledged. The stream updates the number of acknowledgements. */
 function Acknowledged({ of }: { of: Checkpoint }) {
   // Use the progress from the stream until the checkpoint has ended and the list is refetched.
   const streamed = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress.acknowledged : 0));

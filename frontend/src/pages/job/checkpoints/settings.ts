@@ -18,7 +18,7 @@ export function checkpointSettings(body: Record<string, unknown>): [name: string
     ['Retained', retained === undefined ? '' : `the newest ${retained}, and all savepoints, pinned checkpoints and checkpoints that plans need`],
     ['Directory', directory ?? 'managed by this installation'],
     ['Staging directory', staging_directory ?? 'none'],
-    ['Alignment', 'aligned (after its barrier, an input is blocked until the barriers of all inputs have arrived)'],
+    ['Alignment', 'aligned (an input that has delivered its barrier is blocked until all inputs have delivered their barriers)'],
     ['Non-restored state', body.allow_non_restored_state === true ? 'allowed (a restore drops state that has no matching operator)' : 'refused (a restore fails if some state has no matching operator)'],
   ];
 }

@@ -21,7 +21,7 @@ describe('event texts', () => {
     ['SpecCompiled', { spec: 3, state: 'INVALID', problem: 'no column speed' }, 'version 3 is invalid: no column speed'],
     ['PlanProposed', { plan: 7, plan_kind: 'rollback', by: 'mira' }, 'plan 7 (rollback), by mira'],
     ['PlanInspected', { plan: 7, intact: true, damage: null }, 'plan 7: no problem found'],
-    ['PlanInspected', { plan: 7, intact: true, damage: null, incompatibility: 'operator totals has another key' }, 'plan 7 would fail: operator totals has another key'],
+    ['PlanInspected', { plan: 7, intact: true, damage: null, incompatibility: "aggregate 'totals' has a different key" }, "plan 7 would fail: aggregate 'totals' has a different key"],
     ['PlanInspected', { plan: 7, intact: false, damage: 'a.bin is missing' }, 'plan 7 would fail: a.bin is missing'],
     ['PlanFailed', { plan: 7, problem: 'the job did not stop in time' }, 'plan 7: the job did not stop in time'],
     ['OperationEnded', { operation: 6, operation_kind: 'suspend', state: 'FAILED', problem: 'its driver has not stopped yet' }, 'operation 6 (suspend) failed: its driver has not stopped yet'],

@@ -20,7 +20,7 @@ export function collapse(lineage: Lineage, open: ReadonlySet<string>): Shown {
   const { rows, edges } = lineage;
   const plain = plainRows(lineage);
   const shown: (Row | CollapsedRow)[] = [];
-  /** For each row of the lineage, the index of the displayed row that contains it. */
+  /** For each row of the lineage, the index of the displayed row that shows or replaces this row. */
   const at: number[] = [];
   for (let first = 0; first < rows.length; ) {
     let end = first;
@@ -48,7 +48,7 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
   const checkpoints = rows.flatMap((row) => (row.kind === 'checkpoint' ? [row.checkpoint] : []));
   const [newest, oldest, row] = [checkpoints[0], checkpoints.at(-1), rows[0]];
   if (!newest || !oldest || !row) return null;
-  // The run alone does not identify a stretch, because checkpoints of a run can be in two lanes if some of them are on an abandoned branch.
+  // The run alone does not identify a stretch. If some checkpoints of a run are on an abandoned branch, the checkpoints of the run are in two lanes.
   const stretch = `${oldest.run_id}-${row.lane}`;
   return { key: `collapse-${stretch}-${newest.number}`, stretch, kind: 'collapsed', lane: row.lane, current: row.current, newest: newest.number, oldest: oldest.number, count: checkpoints.length };
 }

@@ -21,7 +21,7 @@ const joined = ({ rows, edges }: Lineage): string[] => {
 };
 
 describe('the lineage of checkpoints', () => {
-  it('has one branch if there was no rollback, even if the job restarted', () => {
+  it('the lineage has one branch if there was no rollback, even if the job restarted', () => {
     const found = lineageOf([run(2), run(1)], [...checkpoints(2, 4, 3), ...checkpoints(1, 2, 1)]);
     expect(named(found)).toEqual(['0 4', '0 3', '0 2', '0 1', '0 beginning 1']);
     expect(joined(found)).toEqual(['1-2', '2-3', '3-4', 'r1-1']);
@@ -44,7 +44,7 @@ describe('the lineage of checkpoints', () => {
 
   it('shows adjacent branches in different lanes and reuses free lanes', () => {
     const back = lineageOf([run(1), run(2, 1), run(3, 1)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3), ...checkpoints(3, 4)]);
-    // The second abandoned branch starts below the first one, so it needs a separate lane.
+    // The second abandoned branch starts below the first abandoned branch, so the two branches need separate lanes.
     expect(named(back)).toEqual(['0 4', '0 restore 3', '2! 3', '2! restore 2', '1! 2', '0 1', '0 beginning 1']);
     expect(back.lanes).toBe(3);
     const later = lineageOf([run(1), run(2, 1), run(3, 3)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3, 4), ...checkpoints(3, 5)]);
@@ -92,13 +92,13 @@ describe('the lineage of checkpoints', () => {
     expect(joined(found)).toEqual(['3..7', '7-8', 'r1..3']);
   });
 
-  it('has no edge to a restored checkpoint that is not listed', () => {
+  it('the lineage has no edge to a restored checkpoint that is not listed', () => {
     const found = lineageOf([run(7, 90), run(8)], checkpoints(8, 95));
     expect(named(found)).toEqual(['0 95', '0 restore 7']);
     expect(lineageOf([], [])).toEqual({ rows: [], edges: [], lanes: 1, newest: null, branchPoints: new Set() });
   });
 
-  it('has no overlapping branches in a lane', () => {
+  it('branches in the same lane do not overlap', () => {
     for (let seed = 1; seed <= 300; seed += 1) {
       let state = seed;
       const next = (most: number): number => (state = (state * 48_271) % 2_147_483_647) % most;
@@ -122,12 +122,12 @@ describe('the lineage of checkpoints', () => {
 });
 
 describe('the drawing of the lineage', () => {
-  it('has straight lines within a lane, and a curve at the start of an edge to another lane', () => {
+  it('an edge is straight within a lane, and starts with a curve if it leads to another lane', () => {
     expect(edgePath({ row: 3, lane: 0 }, { row: 1, lane: 0 })).toBe(`M${xOf(0)} ${3.5 * ROW_HEIGHT}V${1.5 * ROW_HEIGHT}`);
     expect(edgePath({ row: 3, lane: 0 }, { row: 1, lane: 1 })).toMatch(new RegExp(`^M${xOf(0)} .* ${xOf(1)} ${2.5 * ROW_HEIGHT}V${1.5 * ROW_HEIGHT}$`));
   });
 
-  it('has a limited number of lanes', () => {
+  it('the number of lanes is limited', () => {
     expect(widthOf(40)).toBe(widthOf(8));
   });
 });

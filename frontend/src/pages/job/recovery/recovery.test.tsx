@@ -7,7 +7,7 @@ import { holdResponses, renderJob } from '../../../testing/render';
 const path = ({ url }: Request): string => new URL(url).pathname;
 
 describe('the recovery tab', () => {
-  it('shows restores as branches, and why each checkpoint is retained', async () => {
+  it('shows restores as branches, and the retention reason of each checkpoint', async () => {
     await renderJob(1, '/recovery');
     const tree = await screen.findByRole('list', { name: /Checkpoints and restores/ });
     const row = (name: string): HTMLElement => within(tree).getByText(name).closest('li')!;

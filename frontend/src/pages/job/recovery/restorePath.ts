@@ -8,7 +8,9 @@ export interface RestoreForm {
   checkpoint: string;
 }
 
-/** Split a pasted path such as `/srv/checkpoints/flights#12` into path and checkpoint number. The CLI prints paths in this format. */
+/**
+ * Split a pasted path such as `/srv/checkpoints/flights#12` into path and checkpoint number. The CLI prints an external checkpoint as `PATH#NUMBER`.
+ */
 export function parsePastedPath(text: string, before: RestoreForm): RestoreForm {
   const [, path, checkpoint] = /^\s*(.*?)#(\d+)\s*$/.exec(text) ?? [];
   return path === undefined ? { ...before, path: text } : { path, checkpoint: checkpoint! };

@@ -16,7 +16,7 @@ export const SubtaskCells = memo(function SubtaskCells({ chain, near }: { chain:
   return (
     <svg ref={svg} className="weir-cells" width={cells.columns * cells.step} height={cells.rows * cells.step} role="img">
       <path className="frame" d={cellPath(cells, chain.parallelism, () => true, 1)} />
-      {/* These paths are painted outside React. The cell of a waiting subtask has only an outline. */}
+      {/* The paths of the wavefront steps are painted outside React. The cell of a waiting subtask has only an outline. */}
       {STEPS.slice(1).map((step) => <path key={step} className={step} />)}
       <path className="blocker" />
     </svg>

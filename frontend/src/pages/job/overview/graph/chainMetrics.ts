@@ -31,7 +31,7 @@ export interface ChainMetrics {
   subtasks: readonly SubtaskMetrics[];
 }
 
-/** Return whether a job in this state reports metrics. In all other states, the last metrics of the job are stale. */
+/** Return whether a job in this state reports metrics. If a job does not report metrics, its last metrics are stale. */
 export const reportsMetrics = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
 
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };

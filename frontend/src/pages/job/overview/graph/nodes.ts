@@ -13,7 +13,7 @@ export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMe
 export const NEAR_ZOOM = 0.42;
 export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
-/** The maximum zoom for fitting a graph into the container. Without this maximum, a small graph would be magnified. */
+/** The maximum zoom for fitting a graph into the container. Without a maximum zoom, a small graph would be magnified. */
 const FIT_ZOOM_MAX = 1.1;
 /** The free space around the graph. The space at the bottom contains the zoom controls. */
 const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;

@@ -10,18 +10,18 @@ describe('the playback', () => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 
-  it('advances by the elapsed time divided by the slowdown', () => {
+  it('the position advances by the elapsed time divided by the slowdown', () => {
     expect(frames(initialPlayback(84), 100).positionMs).toBeCloseTo(16);
     expect(frames(reducePlayback(initialPlayback(84), { type: 'slowdown', slowdown: 10 }), 10).positionMs).toBeCloseTo(16);
   });
 
-  it('stops at the end, and restarts if the user plays the recording again', () => {
+  it('the playback stops at the end, and restarts if the user plays the recording again', () => {
     const ended = frames(reducePlayback(initialPlayback(84), { type: 'slowdown', slowdown: 1 }), 100);
     expect(ended).toMatchObject({ positionMs: 84, playing: false });
     expect(reducePlayback(ended, { type: 'play' })).toMatchObject({ positionMs: 0, playing: true });
   });
 
-  it('keeps its position while paused', () => {
+  it('a paused playback keeps its position', () => {
     const paused = reducePlayback(frames(initialPlayback(84), 50), { type: 'pause' });
     expect(frames(paused, 50)).toBe(paused);
     expect(reducePlayback(paused, { type: 'play' }).positionMs).toBe(paused.positionMs);
@@ -32,7 +32,7 @@ describe('the playback', () => {
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: 500 }).positionMs).toBe(84);
   });
 
-  it('does not skip ahead after the page was hidden', () => {
+  it('the playback does not skip ahead after the page was hidden', () => {
     expect(frames(reducePlayback(initialPlayback(10_000), { type: 'slowdown', slowdown: 1 }), 1, 60_000).positionMs).toBe(250);
   });
 

@@ -23,7 +23,7 @@ const moment = ({ facts }: Recording, subtask: number, step: number): number => 
 describe('the recording of a completed checkpoint', () => {
   const recording = buildRecording(completed, topology)!;
 
-  it('contains each step of each subtask once, ordered by time', () => {
+  it('the recording contains each step of each subtask once, ordered by time', () => {
     const sources = topology.chains.filter(({ inputs }) => inputs.length === 0).reduce((count, { parallelism }) => count + parallelism, 0);
     expect(recording.facts).toHaveLength(3 * topology.count - sources);
     expect(recording.facts.map(({ atMs }) => atMs)).toEqual(recording.facts.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
@@ -64,7 +64,7 @@ describe('the recording of a completed checkpoint', () => {
 });
 
 describe('the recording of a failed checkpoint', () => {
-  it('contains only acknowledgements, is not exact, and ends with the failure of the checkpoint', () => {
+  it('the recording contains only acknowledgements, is not exact, and ends with the failure of the checkpoint', () => {
     const recording = buildRecording(failed, topology)!;
     expect(recording).toMatchObject({ exact: false, end: 'failed' });
     expect(recording.facts.map(({ step }) => step)).toEqual([3, 3, 3, 3, 3]);

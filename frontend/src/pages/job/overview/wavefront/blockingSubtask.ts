@@ -190,8 +190,8 @@ export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: To
 }
 
 /**
- * Describe why a subtask is aligning. A barrier that has not arrived is queued behind records. Without measurements, another reason is possible: a
- * stateful subtask or a sink can already be writing its snapshot.
+ * Describe why a subtask is aligning. A barrier that has not arrived is queued behind records. If the steps are inferred from acknowledgements, a
+ * stateful subtask or a sink could also be writing its snapshot already.
  */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);

@@ -23,7 +23,7 @@ const completed = (checkpoint: number, end_to_end_ms: number): Partial<Stream> =
 });
 
 describe('the live wavefront', () => {
-  it('advances with reported progress, and stays the same object without new progress', () => {
+  it('the wavefront advances with reported progress, and stays the same object without new progress', () => {
     const started = report(initialLiveWavefront(topology), { progress: progress(7, []) }, TRIGGERED + 10);
     expect(steps(started)).toEqual(['00', '00']);
     const grown = report(started, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
@@ -50,7 +50,7 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ checkpoint: { number: 9, trigger: 'periodic' }, tookMs: 31, wave: { end: 'completed', acknowledged: 4 } });
   });
 
-  it('after a checkpoint has ended, only a newer checkpoint replaces it', () => {
+  it('only a newer checkpoint replaces a checkpoint that has ended', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(report(over, { progress: progress(8, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED).checkpoint?.number).toBe(9);
     const next = report(over, { progress: progress(10, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED + 9);
@@ -73,7 +73,7 @@ describe('the live wavefront', () => {
     expect(report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 90_000).wave!.atMs).toBe(90_000);
   });
 
-  it('does not advance after the end of the checkpoint', () => {
+  it('the wavefront does not advance after the end of the checkpoint', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(reduceLiveWavefront(over, { type: 'clock', nowMs: TRIGGERED + 5_000 })).toBe(over);
   });

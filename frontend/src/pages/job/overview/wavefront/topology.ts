@@ -7,7 +7,10 @@ import type { PhysicalGraph } from '../../physicalGraph';
 interface Link {
   /** The position in `chains` of the chain at the other end of the edge. */
   chain: number;
-  /** Whether each subtask is connected only to the subtask with the same index. Otherwise, each upstream subtask is connected to all downstream subtasks. */
+  /**
+   * Whether each subtask is connected only to the subtask with the same index. If `forward` is false, each upstream subtask is connected to all
+   * downstream subtasks.
+   */
   forward: boolean;
 }
 interface ChainBlock {

@@ -137,7 +137,7 @@ describe('the blocker of a checkpoint', () => {
     });
   });
 
-  it('the blocker is the subtask that has been writing for the longest time if all subtasks have taken their snapshots', () => {
+  it('if all subtasks have taken their snapshots, the blocker is the subtask that has been writing its state longest', () => {
     const passed = facts(initialWavefront(topology, { exact: true }), ...topology.chains.flatMap(({ index, parallelism }) =>
       Array.from({ length: parallelism }, (_, at): [number, number, number, number] => [index, at, SNAPSHOTTED, 10 * index + at])));
     const wave = facts(passed, [0, 0, ACKNOWLEDGED, 40], [0, 1, ACKNOWLEDGED, 40], [1, 0, ACKNOWLEDGED, 40]);

@@ -26,7 +26,7 @@ export interface StepChange {
 
 export interface Wavefront {
   topology: Topology;
-  /** Whether all steps come from measurements, as in most replays. Otherwise, steps are inferred from acknowledgements. */
+  /** Whether all steps come from measurements, as in most replays. If `exact` is false, steps are inferred from acknowledgements. */
   exact: boolean;
   /**
    * `steps`, `sinceMs` and `passedMs` have one element for each subtask. `steps`: the index of the subtask's step in STEPS. `sinceMs`: the time at
