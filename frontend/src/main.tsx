@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client';
 
 import { App, newQueryClient } from './App';
 
-// The Content-Security-Policy allows styles that are created at run time only if they have the page's nonce.
+// Styles that are created at run time need the page's nonce, because the Content-Security-Policy forbids other styles.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce;
 const styles = createCache({ key: 'weir', prepend: true, ...(nonce ? { nonce } : {}) });
 

@@ -84,7 +84,7 @@ export class Administration {
     record(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true });
     record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } });
     record(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null);
-    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'four slots, and checkpoints twice as often' });
+    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'Use four slots and halve the checkpoint interval' });
     record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' });
     record(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' });
     record(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } });

@@ -287,7 +287,7 @@ function briefOfRun({ id, number, state, reason, cause, generation, graph_id, cr
 function specsOf(jobId: number, beganMs: number, { graph }: JobTemplate): Schemas['SpecRead'][] {
   return [2, 1].map((number) => ({
     id: 10 * jobId + number, job_id: jobId, number, artifact_id: number, state: 'VALID', problem: null, graph_id: jobId, created_by: 1,
-    comment: number === 2 ? 'four slots, and checkpoints twice as often' : 'first version', created_at: iso(beganMs - (3 - number) * 86_400_000),
+    comment: number === 2 ? 'Use four slots and halve the checkpoint interval' : 'first version', created_at: iso(beganMs - (3 - number) * 86_400_000),
     body: {
       artifact: '5f2b6d0c9a'.repeat(6) + 'abcd', entry: 'job', parallelism: number === 2 ? graph.slots : Math.max(1, graph.slots / 2), spares: 0, master: 'local',
       allow_non_restored_state: false, parameters: { input_dir: '/data/in', window: '5 min' }, spark_conf: {},

@@ -4,7 +4,7 @@ import type { Transport } from '../api/transport';
 type PortRequest = { type: 'request'; id: number; url: string; method: string; headers: [string, string][]; body: ArrayBuffer | null } | { type: 'abort'; id: number };
 type PortResponse = { type: 'response'; id: number; status: number; headers: [string, string][]; body: ReadableStream<Uint8Array> | ArrayBuffer | null } | { type: 'failed'; id: number; message: string };
 
-/** One side of a message connection: a page's worker, the global scope inside the worker, or a port of a MessageChannel. */
+/** One end of a message connection: a page's worker, the global scope inside the worker, or a port of a MessageChannel. */
 export interface Port {
   postMessage: (message: unknown, options: { transfer: Transferable[] }) => void;
   addEventListener: (type: 'message', listener: (event: MessageEvent) => void) => void;
@@ -14,7 +14,7 @@ const STREAM = 'text/event-stream';
 /** Statuses that must not have a body. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** The page's side of the connection between page and worker. Requests that the page aborts are also aborted in the worker. */
+/** The page's end of the connection to the worker. Requests that the page aborts are also aborted in the worker. */
 export function requestOverPort(port: Port): Transport {
   const waiting = new Map<number, { resolve: (response: Response) => void; reject: (reason: unknown) => void }>();
   let requests = 0;
@@ -42,8 +42,8 @@ export function requestOverPort(port: Port): Transport {
 }
 
 /**
- * The worker's side of the connection between page and worker. `answer` handles each request. The body of an event stream is passed to the page as a
- * stream. A body that is not an event stream is sent as one ArrayBuffer.
+ * The worker's end of the connection to the page. `answer` handles each request. The body of an event stream is passed to the page as a stream. A
+ * body that is not an event stream is sent as one ArrayBuffer.
  */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();
@@ -56,7 +56,7 @@ export function serveOverPort(port: Port, answer: Transport): void {
       const streams = response.headers.get('Content-Type') === STREAM;
       const content = streams ? response.body! : await response.arrayBuffer();
       send({ type: 'response', id, status: response.status, headers: [...response.headers], body: content }, [content]);
-      // From now on, the page cancels a stream by cancelling the response body, not by aborting the request.
+      // After a response, the page cancels a stream by cancelling the response body, not by aborting the request.
       open.delete(id);
     } catch (error) {
       open.delete(id);

@@ -40,7 +40,7 @@ function resource(name: string, { list, create, edit, nameField }: Pages, { read
   );
 }
 
-/** This is a list of elements and not a component, because react-admin inspects the children of `Admin` without rendering them. */
+/** The resources are a list of elements and not a component, because react-admin inspects the children of `Admin` without rendering them. */
 export const adminResources = [
   resource('alerts', { list: Alerts }),
   resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, nameField: 'name' }, { readable: true }),

@@ -29,7 +29,7 @@ it('a disabled action button keeps the focus, has no effect, and has the reason 
   expect(pressed).toHaveBeenCalledTimes(2);
 });
 
-it('an action button shows the reason as a tooltip while it is disabled, and has its normal description otherwise', async () => {
+it('a disabled action button shows the reason as a tooltip, and an enabled action button has its normal description', async () => {
   const user = userEvent.setup();
   const pressed = vi.fn();
   const verb = (why: string | null) => <><ActionButton label="Roll back…" describedBy="kept" disabledReason={why} onClick={pressed} /><p id="kept">kept for a day</p></>;

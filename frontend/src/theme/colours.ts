@@ -24,7 +24,10 @@ export function mixColours(one: string, other: string, share: number): string {
   return `#${parts.join('')}`;
 }
 
-/** Return the contrast ratio of WCAG 2.2 between two colours `#rrggbb`, from 1 to 21. Text requires a ratio of 4.5, and graphics require a ratio of 3. */
+/**
+ * Return the contrast ratio of WCAG 2.2 between two colours `#rrggbb`, from 1 to 21. Text requires a contrast ratio of 4.5, and graphics require a
+ * contrast ratio of 3.
+ */
 export function contrast(one: string, other: string): number {
   const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number];
   return (light + 0.05) / (dark + 0.05);

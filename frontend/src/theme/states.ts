@@ -1,6 +1,7 @@
 /**
- * The colours of all states. A state has a tone. In each theme, a tone has a colour for text (ink) and a background colour (ground). The ink is readable
- * on its ground and on the default background (states.test.ts). Colour is never the only information, because the state's name is always shown with it.
+ * The colours of all states. A state has a tone. In each theme, a tone has a colour for text (ink) and a background colour (ground). Text in the
+ * colour `ink` is readable on `ground` and on the default background (states.test.ts). Colour is never the only information, because the state's name
+ * is always shown with it.
  */
 import type { Schemas } from '../api/types';
 

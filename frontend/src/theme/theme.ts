@@ -47,7 +47,7 @@ function theme(mode: Mode): RaThemeOptions {
       ...defaultTheme.components,
       MuiCssBaseline: {
         styleOverrides: {
-          // Use tabular digits for numbers that change or are aligned, but not for names, in which tabular digits would look uneven.
+          // Use tabular digits for numbers that change or are aligned. Do not use tabular digits for names, because names would look uneven.
           'time, td.MuiTableCell-alignRight, .MuiTablePagination-root': { fontVariantNumeric: 'tabular-nums' },
           'code, pre, kbd': { fontFamily: MONO, fontSize: '0.92em' },
           ':focus-visible': { outline: `2px solid ${ink.primary}`, outlineOffset: 2 },

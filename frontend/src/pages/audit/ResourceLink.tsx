@@ -37,8 +37,8 @@ interface OfJobProps {
 }
 
 /**
- * A link to a page below a job's page. The path contains the job id. The audit entry does not contain the job id, so the resource is fetched. One
- * request fetches the resources of all rows.
+ * A link to a page below a job's page. The path contains the job id. The audit entry does not contain the job id, so the resource is fetched. A
+ * single request fetches the resources of all rows.
  */
 function JobResourceLink({ reference, id, name, path }: OfJobProps) {
   const { referenceRecord } = useReference<{ id: number; job_id: number }>({ reference, id });

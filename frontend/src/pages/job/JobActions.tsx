@@ -123,7 +123,7 @@ function RevokeUnknownOutput({ checked, onChange }: { checked: boolean; onChange
         control={<Checkbox size="small" checked={checked} onChange={(_, now) => onChange(now)} slotProps={{ input: { 'aria-describedby': help } }} />}
         label="Revoke unknown output"
       />
-      <FormHelperText id={help}>If the sinks have published output that the job log does not contain, hide this output instead of refusing to start (--revoke-unknown-output).</FormHelperText>
+      <FormHelperText id={help}>Start even if sinks have published output that the job log does not contain, and revoke this output (--revoke-unknown-output).</FormHelperText>
     </>
   );
 }

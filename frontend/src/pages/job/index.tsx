@@ -69,8 +69,8 @@ function Shell() {
 }
 
 /**
- * Return LIVE for a live connection, without the time of the last message. This time changes ten times a second, and each change would render `Mark`
- * again.
+ * Return LIVE for a live connection, without the time of the last message. The time of the last message changes ten times a second, and each change
+ * would render `Mark` again.
  */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 

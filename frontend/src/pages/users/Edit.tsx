@@ -24,7 +24,7 @@ export default function EditUser() {
       titleOf={({ name }) => name}
       titleAddon={({ disabled }) => <StateChip kind="account" state={disabled ? 'disabled' : 'active'} />}
       actions={(user) => <ResetPassword key={user.id} user={user} />}
-      deleteWarning="The user's tokens are revoked immediately, but the user's audit entries are kept. To reserve the name, disable the account instead."
+      deleteWarning="Tokens of this user are revoked immediately, but audit entries of this user are kept. To reserve the name, disable the account instead."
       form={<Fields />}
     >
       {(user) => (

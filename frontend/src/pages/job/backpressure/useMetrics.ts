@@ -20,7 +20,7 @@ export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: num
     enabled,
     refetchInterval: againMs,
     placeholderData: keepPreviousData,
-    // Do not compare new metrics with old metrics. The comparison is slow for thousands of subtasks, and some metrics always differ.
+    // Do not compare new metrics with old metrics. Comparing metrics is slow for thousands of subtasks, and some metrics always differ.
     structuralSharing: false,
     queryFn: ({ signal }) => {
       const since = new Date(serverNow() - seconds * 1000).toISOString();

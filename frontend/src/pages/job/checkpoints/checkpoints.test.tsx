@@ -100,7 +100,7 @@ describe('the checkpoints tab', () => {
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('for a failed checkpoint, shows subtasks that have not acknowledged at the top, and no stragglers', async () => {
+  it('the timeline of a failed checkpoint starts with the subtasks that have not acknowledged, and marks no stragglers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));

@@ -103,7 +103,7 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
   for (const run of [...runs].sort((a, b) => a.number - b.number)) {
     const began = restoreOrigin(run);
     const last = branches.at(-1);
-    // Whether this run is another attempt of the restore that the previous run tried.
+    // Whether this run retries the restore of the previous run.
     const again = began !== null && last !== undefined && isSame(began, last.began) && last.runs.every(({ running_at }) => running_at === null);
     if (last === undefined || (began !== null && !again)) branches.push({ began, runs: [run], checkpoints: [] });
     else last.runs.push(run);
@@ -188,7 +188,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // Several rows can follow the top row of a piece. The oldest of these rows extends the piece, and each other row starts a new piece.
+    // If several rows follow the top row of a piece, the oldest row extends the piece, and each other row starts a new piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);

@@ -27,7 +27,7 @@ it('the title of a plan names its kind and its target', () => {
   expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: 12 }, preview: external })).toBe('Restore from checkpoint 12 in /srv/a');
 });
 
-it('the title and the button distinguish an upgrade without state from a start of the current version without state', () => {
+it('the title and the button say whether a plan without state upgrades the job or starts the current version', () => {
   const preview = { checkpoint: null, without_state: true } as never;
   const upgrade = { kind: 'upgrade', request: { spec: 3, spec_before: 2 }, preview } as const;
   const same = { kind: 'upgrade', request: { spec: 2, spec_before: 2 }, preview } as const;

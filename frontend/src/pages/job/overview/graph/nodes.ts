@@ -39,7 +39,10 @@ export function panIntoView(viewport: Viewport, box: Rect, container: Size): Vie
   return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
 }
 
-/** Return the offset nearest to `offset` at which the range is inside the container. If the container is too small, show the start of the range. */
+/**
+ * Return the offset that is closest to `offset` and moves the whole range into the container. If the container is too small, show the start of the
+ * range.
+ */
 function nearestOffset(offset: number, range: { from: number; length: number }, container: { from: number; to: number }): number {
   return Math.max(container.from - range.from, Math.min(offset, container.to - range.from - range.length));
 }

@@ -12,7 +12,7 @@ const SIZES_EVERY_MS = 15_000;
 /** The length of a time step. The query asks for few time steps, because a job can have thousands of subtasks and only the last step is shown. */
 const STEP_S = 10;
 const WINDOW_MS = 40_000;
-/** Do not check whether new metrics equal the old metrics. The comparison is slow for thousands of subtasks, and some metrics always differ. */
+/** Do not check whether new metrics equal the old metrics. Comparing metrics is slow for thousands of subtasks, and some metrics always differ. */
 const STRUCTURAL_SHARING = false;
 
 /** Query the metrics of all subtasks over the last seconds. */

@@ -36,8 +36,8 @@ describe('the recording of a completed checkpoint', () => {
       const passedMs = moment(recording, subtask, SNAPSHOTTED);
       expect(moment(recording, subtask, ACKNOWLEDGED)).toBe(afterMs);
       expect(passedMs).toBeLessThanOrEqual(afterMs);
-      // In the fake backend, a subtask can acknowledge before its barrier arrives. The recording then assumes that the barrier passed at the
-      // acknowledgement.
+      // In the fake backend, a subtask can acknowledge before its barrier arrives. For such a subtask, the recording assumes that the barrier passed
+      // the subtask at its acknowledgement.
       if (passedMs < afterMs) {
         expect(passedMs - moment(recording, subtask, ALIGNING)).toBeGreaterThanOrEqual(alignmentMs - 1e-6);
         forEachNeighbour(topology, subtask, 'inputs', (other) => expect(moment(recording, other, SNAPSHOTTED)).toBeLessThanOrEqual(passedMs));
