@@ -10,7 +10,7 @@ describe('the estimated server time', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('equals the browser time if the difference of the clocks is below the tolerance', async () => {
+  it('the server time equals the browser time if the difference of the clocks is below the tolerance', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     for (const offsetMs of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + offsetMs), NOON);
     expect(serverNow()).toBe(NOON);
@@ -19,7 +19,7 @@ describe('the estimated server time', () => {
     expect(serverNow()).toBe(NOON);
   });
 
-  it('follows the server clock if the browser clock is wrong, but ignores a change of the offset by one second', async () => {
+  it('if the browser clock is wrong, the estimated time follows the server clock, but ignores a change of one second', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     syncServerClock(dateOf(NOON + 300_000), NOON);
     expect(serverNow()).toBe(NOON + 300_500);

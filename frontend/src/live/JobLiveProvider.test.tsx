@@ -12,7 +12,7 @@ describe('JobLiveProvider', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('makes the queries of a job stale when the stream is opened and when it is reopened', async () => {
+  it('the queries of a job become stale when the stream is opened or reopened', async () => {
     const open: ReadableStreamDefaultController<Uint8Array>[] = [];
     onTestFinished(setTransport(async () => new Response(new ReadableStream<Uint8Array>({ start: (own) => void open.push(own) }))));
     const queries = new QueryClient();

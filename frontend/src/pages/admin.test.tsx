@@ -215,7 +215,7 @@ describe('webhooks', () => {
     expect(await screen.findByText(/Alert rule 1 uses webhook 1/)).toBeVisible();
   });
 
-  it('the page of a webhook shows deliveries to every user, but the URL only to administrators', async () => {
+  it('every user can see the deliveries of a webhook, but only administrators can see its URL', async () => {
     await renderPage('/webhooks/2', { as: 'operator' });
     expect(await screen.findByText('alert 7: firing')).toBeVisible();
     expect(screen.getByText('http://chat.weir.example:8080')).toBeVisible();

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it('the time follows the server clock, even if the server time becomes known later or is set back', async () => {
+it('the time follows every change of the server clock, forwards and backwards', async () => {
   const { useNow } = await import('./useNow');
   const { syncServerClock, serverNow } = await import('../api/serverClock');
   const setServerClock = (ms: number): void => syncServerClock(new Date(ms).toUTCString(), NOON);

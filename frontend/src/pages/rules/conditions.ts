@@ -6,9 +6,9 @@ export type Condition = Schemas['AlertRuleRead']['condition'];
 export type Kind = Condition['kind'];
 
 export const KINDS: readonly { id: Kind; name: string; help: string }[] = [
-  { id: 'no-checkpoint', name: 'no checkpoint', help: 'Fires if no checkpoint completes within this time, or within two checkpoint intervals if these are longer.' },
-  { id: 'failures', name: 'failures in a row', help: 'Fires after this many failures of the job or its checkpoints without a completed checkpoint in between.' },
-  { id: 'restarts', name: 'restarts', help: 'Fires after this many restarts within this time.' },
+  { id: 'no-checkpoint', name: 'no checkpoint', help: 'Fires if no checkpoint completes within this time or within two checkpoint intervals, whichever is longer.' },
+  { id: 'failures', name: 'failures in a row', help: 'Fires if the job or its checkpoints fail this number of times without a completed checkpoint in between.' },
+  { id: 'restarts', name: 'restarts', help: 'Fires if the job restarts the given number of times within the given time.' },
   { id: 'lag', name: 'lag', help: 'Fires if a source’s lag exceeds a limit for one minute.' },
 ];
 

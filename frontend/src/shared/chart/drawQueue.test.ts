@@ -23,7 +23,7 @@ describe('the draw queue', () => {
     expect(drawn).toHaveLength(3);
   });
 
-  it('replaces the drawing if a chart repeats its request, but keeps the position in the queue', () => {
+  it('a repeated request of a chart replaces its drawing, but keeps its position in the queue', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     const one = {};
@@ -47,7 +47,7 @@ describe('the draw queue', () => {
     expect(drawn).toEqual(['here']);
   });
 
-  it('draws the next chart after drawing a chart has failed', () => {
+  it('if the drawing of a chart fails, the next chart is drawn', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     queue.request({}, () => {

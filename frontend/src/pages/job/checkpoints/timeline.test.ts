@@ -53,7 +53,7 @@ describe('a timeline', () => {
     expect(buildTimeline([chain(0, 'read', [subtask(0, 50, [40, 20, 1, 5])])], [], 'COMPLETED').spanMs).toBe(65);
   });
 
-  it('is empty without subtasks', () => {
+  it('a timeline without subtasks is empty', () => {
     expect(buildTimeline([], [], 'COMPLETED')).toEqual({ bars: [], open: 0, spanMs: 0, limitMs: null, measured: false });
   });
 });
@@ -69,12 +69,12 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
     expect(found).toMatchObject({ open: 3, spanMs: 90 });
   });
 
-  it('marks no stragglers, because the checkpoint is not completed', () => {
+  it('the timeline marks no stragglers, because the checkpoint is not completed', () => {
     expect(buildTimeline([read], graph(3), state).limitMs).toBeNull();
     expect(buildTimeline([read], graph(3), 'COMPLETED').limitMs).not.toBeNull();
   });
 
-  it('has no open bars if the graph is unknown', () => {
+  it('a timeline has no open bars if the graph is unknown', () => {
     const found = buildTimeline([read], [], state);
     expect(found.bars.map(({ name }) => name)).toEqual(['read [2]', 'read [0]']);
     expect(axisAt(found, checkpoint, 9_000)).toEqual({ openMs: 0, spanMs: 90 });

@@ -20,7 +20,7 @@ describe('trend charts', () => {
     expect(trends[1]!.option.series).toMatchObject([{ name: 'state size', data: [[1000, 2000], [2000, 2000], [3000, 2000]] }, { name: 'checkpointed size', data: [[1000, 100], [2000, 200], [3000, 300]] }]);
   });
 
-  it('a trend chart has a gap for each time without checkpoints', () => {
+  it('a trend chart has a gap for each period without checkpoints', () => {
     const [duration] = trendCharts([point(1, 80), point(2, 60), point(300, 40)], INK, 'linear');
     expect(duration!.option.series).toMatchObject([{ data: [[1000, 80], [2000, 60], [3000, null], [300_000, 40]] }]);
   });

@@ -9,7 +9,7 @@ const event = (number: number, kind = 'CheckpointCompleted'): JobEvent => ({
 const numbers = (events: readonly JobEvent[]): number[] => events.map(({ number }) => number);
 
 describe('the event log with streamed events', () => {
-  it('shows newer events at the top and no event twice', () => {
+  it('shows newer events at the top, and shows each event once', () => {
     expect(numbers(mergeLiveEvents([event(9), event(8)], [event(8), event(9), event(10), event(11)], []))).toEqual([11, 10, 9, 8]);
   });
 

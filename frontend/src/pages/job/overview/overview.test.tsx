@@ -142,7 +142,7 @@ describe('the overview of a job', () => {
     expect(screen.getByText('Channel:')).toBeInTheDocument();
   });
 
-  it('has no replay button if no checkpoint can be replayed', async () => {
+  it('shows no replay button if no checkpoint can be replayed', async () => {
     await renderJob(9);
     await node(/^events → clean, /);
     expect(statusLine()).toHaveTextContent('The job is not running and has no completed checkpoint.');

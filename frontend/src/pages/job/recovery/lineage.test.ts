@@ -65,7 +65,7 @@ describe('the lineage of checkpoints', () => {
     expect(named(failed)).toEqual(['0 restore 3', '1! restore 2', '0 2', '0 1', '0 beginning 1']);
   });
 
-  it.each([['without state', WITHOUT_STATE], ['with a copy from a path', FROM_PATH]])('abandons all earlier checkpoints if a run starts %s', (_, start) => {
+  it.each([['without state', WITHOUT_STATE], ['with a copy from a path', FROM_PATH]])('all earlier checkpoints are on an abandoned branch if a run starts %s', (_, start) => {
     const found = lineageOf([run(1), started(2, start)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3, 4)]);
     expect(named(found)).toEqual(['0 4', '0 3', '0 restore 2', '1! 2', '1! 1', '1! beginning 1']);
     expect(joined(found)).toEqual(['1-2', '3-4', 'r1-1', 'r2-3']);

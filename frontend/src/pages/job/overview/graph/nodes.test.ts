@@ -64,11 +64,11 @@ describe('the initial viewport', () => {
     expect(7_600 * zoom).toBeLessThanOrEqual(1_150);
   });
 
-  it('never zooms out further than the minimum zoom', () => {
+  it('the initial zoom is not below the minimum zoom', () => {
     expect(fitViewport({ ...placed, width: 1e6 }, { width: 1000, height: 400 }).zoom).toBe(ZOOM_MIN);
   });
 
-  it('does not move or zoom if the container has no size', () => {
+  it('the initial viewport is neither moved nor zoomed if the container has no size', () => {
     expect(fitViewport(placed, { width: 0, height: 0 })).toEqual({ x: 0, y: 0, zoom: 1 });
   });
 });
@@ -77,7 +77,7 @@ describe('the viewport after a selection', () => {
   const box = { x: 1_000, y: 100, width: 206, height: 100 };
   const room = { width: 800, height: 400 };
 
-  it('does not change if the selected chain is visible', () => {
+  it('the viewport does not change if the selected chain is visible', () => {
     const viewport = { x: -600, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, room)).toBe(viewport);
   });

@@ -6,7 +6,7 @@ const frames = (playback: Playback, count: number, passedMs = 16): Playback =>
   Array.from({ length: count }).reduce<Playback>((before) => reducePlayback(before, { type: 'frame', passedMs }), playback);
 
 describe('the playback', () => {
-  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('by default, slows down a checkpoint of %d ms by a factor of %d', (durationMs, slowdown) => {
+  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('by default, a checkpoint of %d ms is slowed down by a factor of %d', (durationMs, slowdown) => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 
@@ -27,7 +27,7 @@ describe('the playback', () => {
     expect(reducePlayback(paused, { type: 'play' }).positionMs).toBe(paused.positionMs);
   });
 
-  it('a seek beyond the start or the end goes to the start or the end', () => {
+  it('a seek before the start goes to the start, and a seek beyond the end goes to the end', () => {
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: -3 }).positionMs).toBe(0);
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: 500 }).positionMs).toBe(84);
   });

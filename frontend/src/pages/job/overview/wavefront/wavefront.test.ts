@@ -32,15 +32,15 @@ describe('subtasks', () => {
 });
 
 describe('the wavefront', () => {
-  it('starts with all subtasks waiting', () => {
+  it('all subtasks are waiting at the start', () => {
     expect(all(initialWavefront(topology, { exact: false }))).toEqual(['00', '0', '00', '00']);
   });
 
-  it('infers from the acknowledgement of a source that its downstream subtasks are aligning', () => {
+  it('after the acknowledgement of a source, its downstream subtasks are aligning', () => {
     expect(all(live([0, 0, 5]))).toEqual(['30', '0', '11', '00']);
   });
 
-  it('infers from the acknowledgement of a subtask that the barrier has passed all its upstream subtasks', () => {
+  it('after the acknowledgement of a subtask, the barrier has passed all its upstream subtasks', () => {
     const wave = live([3, 1, 40]);
     expect(all(wave)).toEqual(['22', '2', '12', '03']);
     expect(wave.acknowledged).toBe(1);
