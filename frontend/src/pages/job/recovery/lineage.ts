@@ -150,7 +150,7 @@ function rowsOf(branches: readonly Branch[], onCurrent: ReadonlySet<Branch | num
     const [first] = branch.runs as [Run];
     const begin = `run-${first.number}`;
     const base = { key: begin, lane: 0, current: onCurrent.has(branch) };
-    // The row for the start of the first branch gets run number 0, so that checkpoints of unlisted runs are displayed above it.
+    // The row for the start of the first branch gets run number 0, so that checkpoints of unlisted runs are displayed above this row.
     const order = [branch === branches[0] ? 0 : first.number, 0, 0];
     const { began } = branch;
     if (began !== null) {
