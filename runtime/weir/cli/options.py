@@ -38,7 +38,7 @@ RevokeUnknownOutputOption = Annotated[
     bool,
     typer.Option(
         "--revoke-unknown-output",
-        help="If the sinks have published output that the job log does not contain, hide this output instead of refusing to start.",
+        help="If the sinks have published output that the job log does not contain, revoke this output instead of refusing to start.",
     ),
 ]
 IntervalOption = Annotated[
