@@ -73,7 +73,7 @@ def system_node() -> Path | None:
     """Return the path of the system's Node.js if it is new enough and has npm. Return None if the wheel must be used."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Ignore directories inside .node. The returned Node.js must not be in .node, because it creates .node/env.
+    # Ignore directories inside .node. The returned Node.js creates .node/env, so it must not be a part of .node.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)

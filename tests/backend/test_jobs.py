@@ -292,7 +292,7 @@ def test_a_start_that_is_refused_because_of_unknown_output_is_not_repeated_and_s
     assert (job["health"], job["run"]["number"], job["restarts"]) == ("needs_attention", 2, 0) and REFUSAL in job["health_reason"]
 
 
-def test_only_the_first_run_after_a_request_to_revoke_unknown_output_revokes_it(platform: Platform) -> None:
+def test_a_request_to_revoke_unknown_output_applies_to_one_run_only(platform: Platform) -> None:
     job_id, _ = refused_start(platform)
     start = platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
     assert start["request"] == {"revoke_unknown_output": True}

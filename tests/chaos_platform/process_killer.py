@@ -100,5 +100,5 @@ def drivers(root: Path) -> dict[str, list[int]]:
             continue
         if spool.startswith(str(root)):
             found.setdefault(Path(spool).parent.name, {})[process.pid] = parent
-    # Between fork and exec, a child still has the command line of the driver. Omit a process if its parent is a found process.
+    # Between fork and exec, a child still has the command line of the driver. Omit a process if the search has also found its parent.
     return {run: [pid for pid, parent in pids.items() if parent not in pids] for run, pids in found.items()}

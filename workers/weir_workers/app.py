@@ -40,7 +40,7 @@ def make_app(settings: Settings) -> Celery:
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,
         task_soft_time_limit=TIME_LIMIT_S - 10,
-        # A task continues when its worker loses the connection to the broker. The task can run again later, which does no harm.
+        # A task keeps running if its worker loses the connection to the broker. The task can then run a second time, which does no harm.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_max_tasks_per_child=2_000,
         task_ignore_result=True,

@@ -73,8 +73,8 @@ def _query(moment: datetime) -> Select[Any]:
         .correlate(Job, started, last)
         .subquery()
     )  # fmt: skip
-    # Order by run id and generation, because both only increase. Do not order by time, because the clocks of drivers can differ. A failed
-    # generation completes no further checkpoint, so its failure comes after its last checkpoint.
+    # Order by run id and generation, because both only increase. Do not order by time, because the clocks of drivers can differ. A
+    # generation completes no checkpoint after its failure. So if the numbers are equal, the failure is newer than the checkpoint.
     failed = (
         select(Failure.received_at)
         .where(

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'react';
  */
 export interface IncrementalList<Row> {
   /**
-   * `source` contains the rows that the caller set last. `target` contains the same rows, but reuses each displayed row that looks the same.
+   * `source` contains the rows that the caller set last. `target` equals `source`, except that a row that is displayed unchanged stays the same object.
    */
   source: readonly Row[];
   target: readonly Row[];

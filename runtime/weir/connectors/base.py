@@ -169,8 +169,8 @@ class Committer(ABC):
 
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
-        """Delete the output that attempts older than ``before`` staged for checkpoints after ``checkpoint``. Also delete
-        output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
+        """Delete staged output of checkpoints after ``checkpoint``, if an attempt older than ``before`` has staged it. Also delete
+        staged output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
         before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:

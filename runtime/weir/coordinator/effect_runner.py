@@ -392,8 +392,8 @@ class EffectRunner:
 
         If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is deleted.
         Checkpoints are also retired while the executors close, so that an ended job retains no more checkpoints than a running
-        job. While the coordinator does not know whether the log contains an entry, it writes no summary. A trim could delete the
-        entry before this process has found it.
+        job. If the outcome of an append is unknown, the coordinator writes no summary, because the trim could delete the appended
+        entry before the coordinator has found it.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:

@@ -130,8 +130,8 @@ def check_published_output(
     """Compare the published output of the sinks with the job log. Call this function before the generation starts. If the log is
     older than the output, the generation would publish the same records again.
 
-    Published output is unknown if its generation or its checkpoint is higher than all numbers in the log. With
-    ``revoke_unknown``, this function revokes unknown output. If an unknown generation has revoked output of the log's current
+    Published output is unknown if its generation is higher than the newest generation in the log, or if its checkpoint id is
+    higher than the highest one in the log. With ``revoke_unknown``, this function revokes unknown output. If an unknown generation has revoked output of the log's current
     branch, this function publishes that output again. The returned generation and checkpoint id are higher than those of all
     unknown output, because numbers must never be reused. The log does not contain the new generation yet. If this process fails
     before it starts the generation, the next start finds the unknown output again.

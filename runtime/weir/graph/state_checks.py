@@ -77,9 +77,9 @@ def incompatible(operator: LogicalOperator, *, restore: str) -> str:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and the same input.
 
-    Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. There
-    is one exception: always refuse a change of ``order`` to "file", because the checkpoint can contain files that are divided
-    into several splits.
+    Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. But
+    refuse ``order`` "file" in the new graph if the old graph has another order or no order. The checkpoint can then contain files
+    that are divided into several splits.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):

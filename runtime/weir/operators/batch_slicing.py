@@ -86,7 +86,7 @@ def has_view_columns(schema: pa.Schema) -> bool:
 
 
 def compact_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Copy the view columns of a batch, so that the copies reference only the memory of the rows in the batch."""
+    """Copy the view columns of a batch, so that the batch no longer keeps the memory of rows outside the batch alive."""
     return _cast(_cast(batch, _without_views(batch.schema)), batch.schema)
 
 

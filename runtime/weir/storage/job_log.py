@@ -82,8 +82,8 @@ class JobLog:
         Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
         After an error the view is unchanged.
 
-        The view contains no entry of this process that a power cut could remove. The view can contain an entry of another process
-        that a power cut could remove. When this process appends an entry, all earlier entries become durable.
+        All entries of this process in the view are durable. The view can contain entries of other processes that are not durable yet:
+        a power cut could remove these entries. When this process appends an entry, all earlier entries become durable.
         """
         state = read_log(self._files, self._state)
         if self._unresolved is not None and state.entries:

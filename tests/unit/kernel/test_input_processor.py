@@ -37,7 +37,7 @@ def test_a_subtask_becomes_idle_when_its_last_active_input_ends(watermark_ms: in
     assert subtask.receive(FrameKind.END, B) == [BecomeIdle()]
 
 
-def test_a_subtask_becomes_idle_before_its_snapshot_if_the_end_of_an_input_completes_an_alignment() -> None:
+def test_a_subtask_whose_last_active_input_ends_becomes_idle_before_its_snapshot() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.IDLE, A)
     assert subtask.receive(FrameKind.BARRIER, A, 1) == []

@@ -28,7 +28,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 async def resolve(host: str, port: int) -> Sequence[Address]:
     """Raises OSError."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # A zone ("%eth0") occurs only in link-local addresses, which are refused.
+    # Remove the zone ("%eth0"). A zone occurs only in link-local addresses, and Weir refuses these addresses.
     return list(dict.fromkeys(ip_address(str(address[0]).partition("%")[0]) for *_, address in found))
 
 
@@ -86,7 +86,8 @@ class Sender:
         return NotSent(f"{receiver.shown} answers {status}", status)
 
     async def _post(self, url: httpx2.URL, body: bytes, message_headers: dict[str, str], extensions: dict[str, str]) -> int:
-        # Each message has its own client, because a client could reuse a connection to another host name with the same address.
+        # Create a client for each message. A shared client could send a message over a connection that it has opened for another host
+        # name with the same address.
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(SEND_S, connect=CONNECT_S), follow_redirects=False, trust_env=False, verify=self.ssl_context
         )

@@ -105,9 +105,9 @@ def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doi
 
 
 def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:
-    """Return the maximum size of a split: ``split_bytes``, or a subtask's fair share of the input (at least 1 MiB) if the share is
-    smaller. If ``order`` is ``file``, a file is never divided, because different subtasks could read the parts of the file
-    in any order."""
+    """Return the maximum size of a split. The maximum is ``split_bytes`` or a subtask's fair share of the input, whichever is smaller.
+    A fair share of less than 1 MiB counts as 1 MiB. If ``order`` is ``file``, a file is never divided, because different
+    subtasks could read the parts of the file in any order."""
     if order == "file":
         return sys.maxsize
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)

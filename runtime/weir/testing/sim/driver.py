@@ -272,7 +272,7 @@ class _StopSignal:
 
 
 class SimInput(Source):
-    """A simulated source for the coordinator, which uses only the splits."""
+    """A simulated source. The coordinator uses only its splits."""
 
     kind = "sim"
 

@@ -220,7 +220,7 @@ def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
         kind = rng.choice((FaultKind.HANG_CALL, FaultKind.HOLD_GIL))
         step, count = rng.choice(("deploy", "trigger", "trigger", "acknowledge")), rng.randint(1, 4)
         faults.append(Fault(kind, rng.choice((260, 290, 5_000, 5_000)) * MS, step=step, count=count))
-    # With a short checkpoint timeout, failed checkpoints often cause a failover before a stall exceeds its timeout.
+    # With a short checkpoint timeout, failed checkpoints often cause a failover before the stuck timeout or the call timeout ends.
     checkpoints = scenario.config.checkpoints
     checkpoints = replace(checkpoints, timeout_ms=rng.choice((checkpoints.timeout_ms, 1_500)))
     config = replace(
