@@ -27,7 +27,7 @@ INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
 """The number of checkpoints that the live job completes before its rollback."""
 BACK = 5
-"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint."""
+"""The number of completed checkpoints that are newer than the restored checkpoint of the rollback."""
 
 
 def main() -> int:

@@ -45,7 +45,7 @@ RESOURCES = ("jobs", "artifacts", "runs", "operations", "plans", "checkpoints", 
 CHECKPOINTS_BEFORE_KILL = 3
 CHECKPOINTS_AFTER_RESUME = 3
 ROLL_BACK = 2
-"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint of the older version."""
+"""The number of checkpoints of the older version that are newer than the restored checkpoint of the rollback."""
 RATE = 20_000
 """Records per second of the job that the check kills. At this rate, the input of the job lasts for 16 seconds."""
 POLL_S = 0.1

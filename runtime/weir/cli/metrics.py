@@ -178,7 +178,7 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exception()
-        # It is not a bug if a client disconnects or the server replaces its connection.
+        # It is not a bug if a client disconnects or the server replaces the connection of a client.
         log.debug("metrics request failed", reason=repr(error), exc_info=not isinstance(error, OSError))
 
 

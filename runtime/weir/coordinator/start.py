@@ -95,8 +95,8 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
 
 
 def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> None:
-    """Verify the state files of the checkpoint that ``mode`` rolls back to. Call this function before the generation starts and
-    abandons the newer checkpoints.
+    """Verify the state files of the checkpoint that ``mode`` rolls back to. Call this function before the generation starts,
+    because the start abandons the newer checkpoints.
 
     For a resume, this function does nothing, because a resume abandons no checkpoint. In a resume, the slots verify the files in
     parallel during the restore. Raises StorageError, or CheckpointError if a file is missing or damaged.
@@ -131,10 +131,10 @@ def check_published_output(
     older than the output, the generation would publish the same records again.
 
     Published output is unknown if its generation is higher than the newest generation in the log, or if its checkpoint id is
-    higher than the highest one in the log. With ``revoke_unknown``, this function revokes unknown output. If an unknown generation has revoked output of the log's current
-    branch, this function publishes that output again. The returned generation and checkpoint id are higher than those of all
-    unknown output, because numbers must never be reused. The log does not contain the new generation yet. If this process fails
-    before it starts the generation, the next start finds the unknown output again.
+    higher than the highest one in the log. With ``revoke_unknown``, this function revokes unknown output. If an unknown
+    generation has revoked output of the log's current branch, this function reinstates that output. The returned generation and
+    checkpoint id are higher than those of all unknown output, because numbers must never be reused. The log does not contain the
+    new generation yet. If this process fails before it starts the generation, the next start finds the unknown output again.
 
     Raises ConfigError, and changes nothing, in two cases: there is unknown output and ``revoke_unknown`` is False, or a sink with
     unknown output is not revocable. Raises SinkError, StorageError.
@@ -156,7 +156,7 @@ def check_published_output(
         other = (
             f"The option --revoke-unknown-output does not help, because sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
-            else "If this directory is lost, start the job again with --revoke-unknown-output: Weir then hides this output from readers, moves "
+            else "If this directory is lost, start the job again with --revoke-unknown-output. Weir then hides this output from readers, moves "
             f"the output to the directory _weir of the sink, and processes {again} again."
         )
         raise ConfigError(
@@ -219,8 +219,8 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
             if at_least is not None and view.highest_checkpoint < at_least and not (older_allowed and view.generation):
                 state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "does not exist"
                 older = (
-                    "To continue from an older backup, start the job again with --revoke-unknown-output: published output that "
-                    "this log does not contain is then hidden from readers. "
+                    "To continue from an older backup, start the job again with --revoke-unknown-output. Weir then hides "
+                    "published output that this log does not contain. "
                 )
                 raise StorageError(
                     f"job '{job}' has completed checkpoint {at_least}, but its log in {url} {state}. Check that the "

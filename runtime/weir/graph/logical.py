@@ -55,7 +55,7 @@ class Input:
     key: tuple[str, ...] = ()
     """Column names of a HASH edge."""
     feedback: bool = False
-    """Whether this is a feedback edge, which does not count for watermarks. The API does not offer cycles in the graph yet."""
+    """Whether this is a feedback edge, which does not count for watermarks. The API does not support cycles in the graph yet."""
 
 
 @dataclass(frozen=True, slots=True)

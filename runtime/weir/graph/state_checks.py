@@ -60,14 +60,14 @@ def accept(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
 
 
 def starts_without_state(operator: LogicalOperator) -> str:
-    """Return what happens to an ``operator`` that is not in the checkpoint, as a predicate: "starts without state"."""
+    """Return the predicate of a sentence about an operator that is not in the checkpoint, such as "starts without state"."""
     only = ": its results contain only records after the checkpoint" if operator.kind is OperatorKind.AGGREGATE else ""
     return f"starts without state{only}"
 
 
 def incompatible(operator: LogicalOperator, *, restore: str) -> str:
-    """Return the advice for an operator that cannot restore its state. ``restore`` names what the user can change back in the
-    graph, such as "the old kind"."""
+    """Return the advice for an operator that cannot restore its state. ``restore`` names the property of the graph that the user
+    can change back, such as "the old kind"."""
     return (
         f"Restore {restore}, or give {operator.kind} {operator.uid!r} a new uid and pass --allow-non-restored-state. "
         f"With the new uid, the operator {starts_without_state(operator)}"

@@ -53,7 +53,7 @@ class CheckpointKind(StrEnum):
 
     @property
     def drains(self) -> bool:
-        """Whether no records follow this checkpoint."""
+        """Whether this checkpoint follows the last record of the job."""
         return self is CheckpointKind.FINAL
 
 
@@ -140,7 +140,7 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
-    """Return the permit to commit again all output up to a restored checkpoint. The log must contain the checkpoint."""
+    """Return the permit to recommit all output up to a restored checkpoint. The log must contain the checkpoint."""
     return CommitPermit(checkpoint, generation)
 
 

@@ -22,7 +22,7 @@ class CheckpointConfig:
     Checkpoints of other kinds are triggered without this pause.
     """
     tolerable_failed_checkpoints: int | None = 3
-    """If more than this number of checkpoints fail in a row, the job fails over. Failed checkpoints of every kind count.
+    """If more than this number of checkpoints fail in a row, the job fails over. The limit applies to checkpoints of every kind.
 
     None means that any number of checkpoints can fail.
     """
@@ -46,8 +46,8 @@ class Timeouts:
     """The timeouts that a user can set, except for the checkpoint timeout. The field ``x_timeout_ms`` corresponds to the option
     ``--x-timeout`` of ``weir run``, and to the field ``timeouts.x`` of a job's spec.
 
-    All other durations in Weir are internal. When an internal duration ends, Weir retries the step, or a timeout that the user
-    can set applies.
+    All other durations in Weir are internal. After an internal duration, Weir either retries the step or waits for a timeout that
+    the user can set.
     """
 
     heartbeat_timeout_ms: int = 5_000

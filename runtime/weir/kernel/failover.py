@@ -39,7 +39,7 @@ class HeartbeatMonitor:
 
     def slow(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
         """Return each step and each blocking call that exceeds half its timeout, with its slot and the full timeout in ms. Omit
-        steps and calls that this function has already returned before (``Slot.warned``)."""
+        steps and calls that this method has already returned (``Slot.warned``)."""
         found = [one for one in self._stalls(slots, now_ms, 0.5) if one[1].identity not in one[0].warned]
         for slot, stall, _ in found:
             slot.warned.add(stall.identity)

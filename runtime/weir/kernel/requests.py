@@ -51,8 +51,8 @@ class PendingAppend:
         return AppendLog(request, delay_ms)
 
     def drop(self) -> None:
-        """Close the append without waiting for the answer. Do not pass an answer that arrives after this call to ``created`` or
-        ``retry``."""
+        """Close the append without waiting for the answer. If an answer arrives after this call, do not pass the answer to
+        ``created`` or ``retry``."""
         self._open = None
 
     def _backoff(self, request: LogRequest) -> Backoff:

@@ -167,8 +167,8 @@ def _restore_channels(
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
-    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. This rule
-    also applies to channels that had ended in the checkpoint: if the sender of such a channel is not in ``ended``, the sender can
+    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. If a channel
+    had ended in the checkpoint, but its sender is not in ``ended``, the channel is not restored as ended. The sender can then
     send data again.
     """
     sent: dict[ChannelId, int] = {}

@@ -34,7 +34,7 @@ LEGAL: dict[SlotPhase, frozenset[SlotPhase]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A step of a slot's loop, or a blocking call if ``in_call`` is True. ``count`` identifies the step or call, which
+    """A step of a slot's loop, or a blocking call if ``in_call`` is True. ``count`` identifies the step or call. The step or call
     began at ``since_ms`` or earlier."""
 
     in_call: bool
@@ -84,8 +84,8 @@ class Slot:
         return stalls
 
     def end_warning(self) -> bool:
-        """Return whether a reported stall has ended. In this case, forget all reported stalls, so that stalls that continue can
-        be reported again."""
+        """Return whether a reported stall has ended. If a stall has ended, forget all reported stalls. Stalls that continue can
+        then be reported again."""
         if self.warned <= {stall.identity for stall in self.stalls()}:
             return False
         self.warned.clear()

@@ -1,13 +1,14 @@
 """A split assigner assigns the pending splits of one source to subtasks.
 
 When the coordinator sends the trigger of a checkpoint, it copies the assigner's state for the manifest. Assignments and triggers
-use the same ordered connection. If a split is assigned before the state is copied, the split therefore reaches the source before
-the barrier, and is part of the source's snapshot. If a split is assigned after the state is copied, the split arrives after the
-barrier. The source verifies this order with the field ``precedes`` of each assignment.
+use the same ordered connection. If a split is assigned before the state is copied, the split reaches the source before the
+barrier. The source's snapshot then contains the split. If a split is assigned after the state is copied, the split arrives after
+the barrier. The source verifies this order with the field ``precedes`` of each assignment.
 
-A source can have 100,000 splits, so a manifest does not contain the splits. A state file, the split list, contains all splits of
-a source and is written once. Splits are assigned in the order of the split list. So the index of the next split describes all
-pending splits. The only exception are splits that had been assigned before a restore.
+A source can have 100,000 splits, so a manifest does not contain the splits. The split list is a state file that contains all
+splits of a source. The coordinator writes the split list once. Splits are assigned in the order of the split list. So the index
+of the next split describes all pending splits. The only exceptions are splits that were assigned before a restore: the manifest
+lists these splits.
 """
 
 from __future__ import annotations

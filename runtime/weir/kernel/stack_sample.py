@@ -1,4 +1,4 @@
-"""Finds the operator and the user function in which a slot is stuck, in a sample of the slot's stacks. All functions are pure.
+"""Finds out from a sample of a slot's stacks in which operator and user function the slot is stuck. All functions are pure.
 
 A sample is text in the format of Python's faulthandler: one section for each thread, with the innermost frame first.
 """
@@ -49,8 +49,8 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
     parse (flights.py:8)".
 
     ``chain`` is the index of the chain whose step runs, or -1. ``sample`` is a sample of the slot's stacks. An empty string means
-    that no sample exists. If several operators can have made the call, the result names all of them. The result is empty if
-    neither the operator nor the function is known.
+    that no sample exists. If several operators may have made the call, the result names all of these operators. The result is
+    empty if neither the operator nor the function is known.
     """
     stack = _stack(sample, _CALL if in_call else _LOOP)
     user_code = stack[: next((position for position, frame in enumerate(stack) if _WEIR.search(frame.file)), 0)]
@@ -71,7 +71,8 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
 
 
 def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
-    """Return the stack of the first thread whose stack contains a file for each item of ``files``, innermost frame first."""
+    """Find the first thread whose stack contains a file for each item of ``files``. Return this stack with the innermost frame
+    first."""
     for section in _SECTION.split(sample):
         matches = [match for line in section.splitlines() if (match := _FRAME.fullmatch(line.rstrip()))]
         frames = [Frame(match[1], int(match[2]), match[3]) for match in matches]
@@ -82,7 +83,7 @@ def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
 
 def _callers(operators: Sequence[LogicalOperator], user_code: Sequence[Frame]) -> list[LogicalOperator]:
     """Return the operators that may have called ``user_code``. A frame contains only the last part of a function's name. For a
-    callable object, this part is ``__call__``."""
+    callable object, the name in the frame is ``__call__``."""
     candidates = [one for one in operators if _config(one, "function")]
     if not user_code:
         return candidates

@@ -31,8 +31,8 @@ from weir.protocol.job_log import (
 )
 
 RETIRED_REMEMBERED = 100
-"""Maximum number of retired checkpoints in the view, for display. If there are more retired checkpoints, the view contains only
-the newest."""
+"""Maximum number of retired checkpoints in the view, for display. If a job has more retired checkpoints, the view contains only
+the newest of these."""
 
 GENERATIONS_REMEMBERED = 100
 """The number of newest generations for which the view contains separate records. An older generation has a record only if a kept
@@ -126,8 +126,7 @@ class LogView:
     abandonment_due: tuple[AbandonedCheckpoint, ...] = ()
     """Abandoned checkpoints whose output is not recorded as revoked.
 
-    Before the next generation runs, it revokes the output of these checkpoints, even if an earlier generation has begun to revoke
-    it.
+    A new generation first revokes the output of these checkpoints, even if an earlier generation has begun the revocation.
     """
     withdrawn: tuple[AbandonedCheckpoint, ...] = ()
     """Checkpoints whose output is revoked.
@@ -300,7 +299,7 @@ class LogView:
             case BranchAbandoned():
                 due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
                 if not set(entry.checkpoints) <= due:
-                    return f"the entry contains checkpoints that need no revocation on branch {entry.branch}"
+                    return f"the entry for branch {entry.branch} contains checkpoints that need no revocation"
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
                     return "the entry contains checkpoints that need no reinstatement"
@@ -466,7 +465,7 @@ def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[Checkpoin
 
 
 def _joined(earlier: GenerationRecord, later: GenerationRecord) -> GenerationRecord:
-    """Return one record that describes the generations of ``earlier`` and of ``later``, which continues ``earlier``."""
+    """Return one record that describes the generations of both records. ``later`` must continue ``earlier``."""
     return replace(
         later,
         first_generation=earlier.first,

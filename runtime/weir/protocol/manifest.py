@@ -25,10 +25,10 @@ class AssignerState:
 
     ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
     have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: unassigned
-    splits, which are assigned before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all unassigned
-    splits. In later formats, ``pending`` contains the unassigned splits that had been assigned before a restore. ``finished``:
-    the number of finished splits. The snapshots of the source contain the splits that are assigned but not finished, with their
-    positions.
+    splits. The assigner assigns these splits before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all
+    unassigned splits. In later formats, ``pending`` contains only splits that were assigned before a restore and are unassigned
+    now. ``finished``: the number of finished splits. The snapshots of the source contain the splits that are assigned but not
+    finished, with their positions.
     """
 
     pending: tuple[Split, ...]
@@ -99,7 +99,8 @@ class Manifest:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return all state files that a restore needs, including split lists. Each file occurs once, sorted by path and offset.
+        """Return all state files that a restore needs, including split lists. The files are sorted by path and offset, and each
+        file occurs once.
 
         The returned files must not be deleted while the checkpoint is kept.
         """
@@ -117,8 +118,8 @@ def count_finished(
 ) -> dict[OperatorUid, AssignerState]:
     """Return the states with the correct number of finished splits.
 
-    In ``assigners``, ``finished`` also counts assigned splits that are unfinished. ``operators`` are the snapshots of the
-    sources, which contain these unfinished splits.
+    In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. ``operators``
+    are the snapshots of the sources. These snapshots contain the splits that are assigned but not finished.
     """
     unfinished = dict.fromkeys(assigners, 0)
     for snapshot in operators:
@@ -132,7 +133,8 @@ def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tup
     the checkpoint. ``after``: the newest ancestor before the checkpoint, or 0.
 
     When a subtask takes a snapshot, the snapshot contains the committables of all epochs that are not known to be published. So
-    the commit of ``after`` publishes all epochs up to ``after``, and the commit of the checkpoint publishes only later epochs.
+    the commit of checkpoint ``after`` publishes all epochs up to ``after``. The commit of the given checkpoint publishes only the
+    later epochs.
     """
     return tuple(committable for committable in committables if committable.checkpoint > after)
 

@@ -171,7 +171,7 @@ class Peer:
 class RestoredOperator:
     """The snapshots that subtask ``subtask`` of ``operator`` restores.
 
-    If the state is keyed, ``snapshots`` contains all snapshots with key groups of the subtask.
+    If the state is keyed, ``snapshots`` contains all snapshots that contain key groups of the subtask.
     """
 
     operator: OperatorUid
@@ -186,7 +186,7 @@ class RestoredChannel:
     watermark_ms: int | None
     idle: bool = False
     ended: bool = False
-    """Whether the sender has already ended when the job starts. An ended sender sends END again, but no data."""
+    """Whether the sender has already ended when the job starts. A sender that has already ended sends END again, but no data."""
 
 
 @dataclass(frozen=True, slots=True)

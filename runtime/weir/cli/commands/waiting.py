@@ -45,7 +45,7 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    ``background`` is a sentence about what happens on the platform after the wait has ended. If the user interrupts the wait, the
+    ``background`` is a sentence that says what the platform does after the wait has ended. If the user interrupts the wait, the
     deadline passes, or the API does not respond, the error message contains ``background``. Raises AbortedByUser,
     OperationFailed, Unreachable.
     """

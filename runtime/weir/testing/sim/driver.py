@@ -272,7 +272,7 @@ class _StopSignal:
 
 
 class SimInput(Source):
-    """A simulated source. The coordinator uses only its splits."""
+    """A simulated source. The coordinator uses only the splits of this source."""
 
     kind = "sim"
 

@@ -100,8 +100,8 @@ class HashChainCheck:
         """Check the order of the records on routes that preserve order (see ``_ordered``).
 
         If records of one split and key passed the same operators, they must arrive in the order of their positions in the split.
-        Two records can have the same key in the previous fold, and can have passed the same operators after that fold. Such
-        records must arrive in the order of the numbers that the fold gave them.
+        The previous fold on the route numbers the records of each key. If two records of one key passed the same operators after
+        that fold, these records must arrive in the order of their numbers.
         """
         identity = row.identity
         if self._ordered((identity.source, *identity.path, fold)):

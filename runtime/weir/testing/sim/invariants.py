@@ -151,9 +151,9 @@ class InvariantChecker:
                     raise Violation(f"{slot.name} has been in one {what} for {limit_ns // MS} ms and still runs the job")
 
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None:
-        """Some slots send heartbeats while their code holds the GIL. Check that such a slot is not dropped for sending no
-        messages. A slot that was stopped within the last heartbeat timeout may be dropped, because it sent no heartbeats while it
-        was stopped."""
+        """Some slots send heartbeats while their code holds the GIL. Check that the coordinator does not drop such a slot because
+        of missing messages. A slot that was stopped within the last heartbeat timeout may be dropped, because it sent no
+        heartbeats while it was stopped."""
         timeout_ns = self._cluster.scenario.config.heartbeat_timeout_ms * MS
         stopped = slot.stopped_until_ns is not None and self._simulation.now_ns - slot.stopped_until_ns < timeout_ns
         if slot.held_at_ns is not None and not stopped and not connection.is_disturbed and "no message" in reason:
@@ -251,8 +251,9 @@ class InvariantChecker:
             raise Violation(f"{slot.name}: the channels from other slots hold {remote_bytes} bytes")
 
     def _network_bytes_max(self, deployment: SlotDeployment) -> int:
-        """Return the maximum number of bytes that the channels from other slots may hold. The maximum is the network memory of
-        the slot, or more if the minimum shares (or one row each) of all channels exceed this memory."""
+        """Return the maximum number of bytes that the channels from other slots may hold. The maximum is normally the network
+        memory of the slot. The maximum is higher if the minimum shares of all channels exceed this memory. A minimum share is
+        SHARE_BYTES_MIN, or one row if a row is larger."""
         scenario = self._cluster.scenario
         channels = deployment.graph.remote_inputs_max()
         return max(scenario.network_bytes, channels * max(SHARE_BYTES_MIN, scenario.row_bytes))
@@ -380,8 +381,8 @@ class InvariantChecker:
                 held.setdefault(uid, set()).add(item.identity)
 
     def _prefix(self, effect: WriteManifest) -> Prefix:
-        """Return the part of the input before the checkpoint, as a prefix of each source's splits. Raises Violation if the split
-        list of a source is missing, or if the number of finished splits is wrong."""
+        """Return, for each split, the number of records before the checkpoint. Raises Violation if the split list of a source is
+        missing, or if the number of finished splits is wrong."""
         sources = self._cluster.scenario.sources
         prefix = dict(all_records(sources))
         unfinished = {uid: list(state.pending) for uid, state in effect.assigners.items()}

@@ -25,8 +25,8 @@ class LogChecker:
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
-        """The number of entries that a process created with the number of a trimmed entry. Such entries are not part of the log.
-        """
+        """Number of late log entries. An entry is late if another entry with the same number was already trimmed. Late entries
+        are not part of the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
         """Return the new log entry, or None if the object is not an entry, or if an entry with the same number was already

@@ -147,12 +147,12 @@ class DelayedSnapshot:
         self._finished = False
 
     def advance(self) -> bool:
-        assert not self._finished, "advance() after discard() or write()"
+        assert not self._finished, "advance() was called after discard() or write()"
         self._units -= 1
         return self._units < 0
 
     def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
-        assert not self._finished, "write() after discard() or write()"
+        assert not self._finished, "write() was called after discard() or write()"
         self._finished = True
         files = [writer.put(self._uid, [content], rows=1, key_groups=groups) for groups, content in self._parts]
         return OperatorSnapshot(self._uid, self._subtask, tuple(files))

@@ -81,7 +81,7 @@ class Process:
             connection.close(self)
 
     def cut_power(self) -> None:
-        """End the process like ``exit``, but a storage call that has already started has no effect."""
+        """End the process as ``exit`` does, and drop the storage calls that have not taken effect."""
         for executor in self._executors:
             executor.cut_power()
         self.exit("power cut")

@@ -92,8 +92,8 @@ class SimProgram:
 
 
 class _RoundRobin:
-    """Sends whole batches to ``targets`` in turn. ``first``, modulo the number of targets, is the index of the target of the
-    first batch."""
+    """Sends whole batches to ``targets`` in turn. The first batch goes to the target with the index ``first``, modulo the number
+    of targets."""
 
     def __init__(self, targets: Sequence[int], first: int) -> None:
         self._targets = targets

@@ -28,7 +28,7 @@ class RunResult:
     trimmed: int
     """Number of deleted log entries."""
     created_late: int
-    """The number of entries that a process created with the number of a trimmed entry."""
+    """Number of late log entries. An entry is late if another entry with the same number was already trimmed."""
 
 
 def run(seed: int, *, verbose: bool = False, scenario: Scenario | None = None) -> RunResult:

@@ -200,7 +200,7 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    # ``make_scenario`` adds the faults of kinds with weight 0 separately.
+    # The kinds with weight 0 are never drawn here, because ``make_scenario`` adds faults of these kinds separately.
     kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0, 0, 0, 0, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:

@@ -57,7 +57,7 @@ class Staged:
 
 
 class StorageObserver(Protocol):
-    """Receives calls from the storage. For each kind of effect, the storage calls one method."""
+    """Receives calls from the storage. The storage calls a separate method for each kind of effect."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
