@@ -49,8 +49,8 @@ def load_job(target: str, params: Params | Mapping[str, object] | None = None) -
 def declared_params(target: str) -> DeclaredParams:
     """Run the job function without reading input, and return the parameters that the function declares.
 
-    While the job function runs, every stream is a stub. A required parameter has a placeholder value: its first choice, or the
-    zero value of its type.
+    While the job function runs, ``Job.read`` returns a stub instead of a stream. A required parameter has a placeholder value:
+    its first choice, or the zero value of its type.
     """
     function = _entry_point(target)
     params = Params(placeholders=True)

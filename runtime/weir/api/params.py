@@ -1,5 +1,5 @@
-"""The parameters of a job. To read a parameter, a job calls a method of ``Params`` with a name, default and help. The method also
-declares the parameter."""
+"""The parameters of a job. To declare and read a parameter, a job calls a method of ``Params`` with a name, default and
+help."""
 
 from __future__ import annotations
 

@@ -151,8 +151,8 @@ class _Table:
         return tuple(name for name in self._schema.names if name in names)
 
     def _needs_only(self, expressions: list[pl.Expr], names: set[str]) -> bool:
-        """Return whether the expressions need only the columns ``names``. The method lets polars resolve the expressions with
-        and without the other columns, and compares the resulting types."""
+        """Return whether the expressions need only the columns ``names``. Polars resolves the expressions once with all columns
+        and once with only ``names``. The method compares the resulting types."""
         try:
             return dict(self._frame.select(sorted(names)).select(expressions).collect_schema()) == dict(
                 self._resolve(expressions)

@@ -161,15 +161,15 @@ class Committer(ABC):
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        """Publish one epoch: the output after the previous published checkpoint, up to ``permit.checkpoint``. Readers should see
-        either the whole epoch or nothing of the epoch.
+        """Publish one epoch: the output after the previous published checkpoint, up to ``permit.checkpoint``. Readers should
+        see either all output of the epoch or none of it.
 
         Does nothing if the epoch is already published, even if a consumer has removed the output. Raises Superseded. Raises
         SinkError if data is missing, and never drops data silently."""
 
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
-        """Delete staged output of checkpoints after ``checkpoint``, if an attempt older than ``before`` has staged it. Also delete
+        """Delete the output that attempts older than ``before`` have staged for checkpoints after ``checkpoint``. Also delete
         staged output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
         before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 

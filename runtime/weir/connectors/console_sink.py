@@ -33,7 +33,7 @@ class PrintedRows:
 class ConsoleSink(Sink):
     """Prints at most ``rows`` rows per writer and checkpoint.
 
-    If the driver fails after it has printed a checkpoint, and before the job log contains the publication, the next driver prints
+    If the driver fails after it has printed a checkpoint but before the publication is in the job log, the next driver prints
     the checkpoint again.
     """
 

@@ -22,9 +22,9 @@ class SinkOperator(Operator):
     epoch.
 
     The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. Therefore, each later
-    snapshot includes the committables of the epoch again, until the job log records the publication of a checkpoint that
-    contains these committables. As a result, a manifest can also list committables of earlier checkpoints. The coordinator
-    commits only the committables that are not published yet."""
+    snapshot includes the committables of the epoch again, until the job log records their publication. As a result, a manifest
+    can also list committables of earlier checkpoints. The coordinator commits only the committables that are not published
+    yet."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer

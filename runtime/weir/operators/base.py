@@ -147,16 +147,16 @@ class Operator(ABC):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Handle a completed checkpoint. When the loop calls this method, no earlier checkpoint is pending: each one has been
-        completed or aborted. The loop does not guarantee a call for every completed checkpoint."""
+        """Handle a completed checkpoint. When the loop calls this method, every earlier checkpoint has been completed or
+        aborted. The loop may skip this call for some completed checkpoints."""
 
     def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
-        """Handle a checkpoint whose output all sinks have published. The job log already records the publication, so later
-        snapshots need not include the committables of this checkpoint and of earlier checkpoints. The loop does not guarantee a
-        call for every published checkpoint."""
+        """Handle a checkpoint whose output all sinks have published. The job log already records the publication. Therefore,
+        later snapshots need not include the committables of this checkpoint and earlier checkpoints. The loop may skip this
+        call for some published checkpoints."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
-        """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""
+        """Handle an aborted checkpoint. The loop may skip this call for some aborted checkpoints."""
 
     def gauges(self) -> dict[str, int | float]:
         """Return metrics, such as the number of keys and bytes of state."""

@@ -86,7 +86,8 @@ def has_view_columns(schema: pa.Schema) -> bool:
 
 
 def compact_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Copy the view columns of a batch, so that the batch no longer keeps the memory of rows outside the batch alive."""
+    """Copy the view columns of a batch. The copy contains only data of the batch's rows, so the memory of other rows can be
+    freed."""
     return _cast(_cast(batch, _without_views(batch.schema)), batch.schema)
 
 
@@ -112,8 +113,8 @@ def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> I
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
     if min(size_of(part) for part in slices if part.num_rows == rows) > 0.75 * size:
         # Each slice is almost as large as the batch, because the size of each slice includes memory that all slices share.
-        # Examples are a dictionary and the data of a string_view inside a struct. Therefore, slicing the batch would not reduce
-        # the size.
+        # Slices share, for example, a dictionary or the data of a string_view inside a struct. Therefore, slicing the batch
+        # would not reduce the size.
         yield batch
         return
     for part in slices:

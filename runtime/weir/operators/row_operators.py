@@ -134,7 +134,7 @@ class FlatMapOperator(_RowOperator):
 
     def _iterate(self, results: Iterable[Any], batch: pa.RecordBatch, position: int) -> Iterator[Any]:
         """Convert errors of a generator function to UserCodeError. A generator function runs only while the operator iterates
-        over its results, so the function raises its errors here."""
+        over its results, so the function can raise errors during the iteration."""
         try:
             yield from results
         except Exception as error:

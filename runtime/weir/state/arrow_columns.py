@@ -26,7 +26,7 @@ class Encoding(Enum):
     DECIMAL = "decimal"
     """Two words per value: the low and the high half of the unscaled 128-bit value."""
     BYTES = "bytes"
-    """The bytes of all values, and an array of int64 offsets into these bytes. The array of offsets has one element more than
+    """The bytes of all values, and an array of int64 offsets into these bytes. The array of offsets has one more element than
     the column has rows."""
 
 

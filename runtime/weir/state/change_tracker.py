@@ -3,13 +3,13 @@
 The epochs of a tracker are not the epochs between barriers. An epoch of a tracker ends when a snapshot starts and, if
 ``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
 
-The loop copies the rows of a snapshot in small steps while updates continue. A snapshot in progress may still need the old values
-of a row. In this case, the kernel saves the old row in the undo log before the first change of the row in an epoch. Some rows
-change after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot
-thread replaces the copies of changed rows by the old rows in the undo log.
+The loop copies the rows of a snapshot in small steps while updates continue. If a snapshot in progress still needs a row, the
+kernel saves the old row in the undo log before the row changes for the first time in an epoch. Some rows change after the end
+of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot thread replaces the
+copies of changed rows with the old rows from the undo log.
 
-All snapshots share one undo log. An undo entry applies to the snapshot of epoch e if the saved row was last changed in epoch e or
-earlier, and the entry was saved after epoch e.
+All snapshots share one undo log. The snapshot of epoch e uses an undo entry under two conditions. The entry was saved after
+epoch e, and its old row was last changed in epoch e or earlier.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ of the change and the number of the row (``epoch << 32 | row``). The words of th
 UNDO_USED = 6
 UNDO_LIMIT = 7
 FIRST_ADDRESSES = 8
-"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. The
-array at FIRST_RECORDS contains, at the same positions, the numbers of the records that change these rows. FIRST_ADDRESSES is 0 if
-the tracker does not list changed rows."""
+"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch.
+FIRST_RECORDS is the address of a parallel array, which contains the number of the record that changes each row. FIRST_ADDRESSES
+is 0 if the tracker does not list changed rows."""
 FIRST_RECORDS = 9
 FIRST_USED = 10
 TRACKING_WORDS = 11
@@ -137,8 +137,8 @@ class ChangeTracker:
         """The number of entries in each segment of the undo log, except the last segment."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
-        """Complete copies that the snapshot thread may not have written yet. Until a copy is written, the tracker keeps the undo
-        entries of the copy."""
+        """Row copies that are complete, but that the snapshot thread may not have written yet. Until a copy is written, the
+        tracker keeps the undo entries of the copy."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
         self._refresh()

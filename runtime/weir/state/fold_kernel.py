@@ -225,8 +225,8 @@ def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Wo
 @kernel
 def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> bool:
     """Add ``count`` restored rows to the index, from row ``first`` on. Returns False if two rows have the same key. The index
-    must have room for the rows, and must not be moving slots from an old table. If the ids of the keys serve as row numbers, the
-    kernel does not use the index. In this case, the kernel only checks that each id is the number of its row.
+    must have room for the rows, and must not be moving slots from an old table. If the ids of the keys serve as row numbers,
+    the kernel does not use the index. Instead, the kernel checks that the id of each key equals the key's row number.
 
     The kernel processes the rows in blocks. For each block, the kernel first loads the slots at which probing begins. The loads
     of slots are independent, so their cache misses overlap.

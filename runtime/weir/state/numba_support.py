@@ -2,8 +2,8 @@
 and write memory at raw addresses.
 
 Kernels take addresses (int64) instead of arrays. With addresses, kernels can read and write Arrow buffers of any type and
-offset without a copy, and numba compiles each kernel for exactly one signature. During the call of a kernel, the caller must
-hold references to the objects that own the memory at the addresses.
+offset without a copy. Because all addresses have the same type, numba compiles each kernel for exactly one signature. During
+the call of a kernel, the caller must hold references to the objects that own the memory at the addresses.
 
 Addresses need not be aligned, because the body of a frame can begin at any address.
 """

@@ -60,8 +60,8 @@ class RowChunks:
         self._add_chunks(1)
 
     def reserve(self, rows: int) -> None:
-        """Make room for ``rows`` rows in total. The system can use huge pages for blocks of many megabytes. The first writes to
-        huge pages are several times as fast as the first writes to normal pages."""
+        """Make room for ``rows`` rows in total. The operating system can use huge pages for blocks of many megabytes. The first
+        writes to huge pages are several times as fast as the first writes to normal pages."""
         at_once = max(RESERVED_BYTES // (8 * CHUNK_ROWS * self.row_words), 1)
         while self.capacity < rows:
             self._add_chunks(min(at_once, -(-(rows - self.capacity) // CHUNK_ROWS)))

@@ -28,7 +28,7 @@ NULL_LENGTH = -1
 ARENA_NEXT = 0
 ARENA_END = 1
 ARENA_TOUCHED = 2
-"""``intern`` loads slots before it needs them, and combines the loaded slots in ARENA_TOUCHED, so that the compiler does not
+"""``intern`` loads slots before it needs them. It combines the loaded slots in ARENA_TOUCHED, so that the compiler does not
 remove these early loads."""
 ARENA_WORDS = 3
 TOUCHED_SLOTS_MIN = 1 << 14

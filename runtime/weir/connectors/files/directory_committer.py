@@ -1,14 +1,13 @@
 """The committer of directory sinks, which publishes, aborts, revokes and reinstates the files of directory writers.
 
 Each method consists of small steps. If the process crashes at any step of a method, calling the method again leads to the same
-state as without the crash. The committer publishes an epoch in three steps:
+state as without the crash.
 
-1. Move the files of all writers into one directory below ``pending``.
-2. Write the receipt, which lists the files.
-3. Rename the directory to its visible path.
+The committer publishes an epoch in three steps. First, it moves the files of all writers into one directory below ``pending``.
+Then it writes the receipt, which lists the files. Finally, it renames the directory to its visible path.
 
 If an epoch has a receipt and no pending directory, the epoch is published, even if a consumer has removed its files since then.
-Receipts, pending files and revoked files are in a ``FencedDirectory``. Because a newer generation takes over this directory,
+Receipts, pending files and revoked files are in a ``FencedDirectory``. After a newer generation has taken over this directory,
 each of the three steps fails for a coordinator of an older generation.
 """
 
@@ -126,8 +125,9 @@ class DirectoryCommitter(Committer):
                 self._remove_old_receipts(attempt)
 
     def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
-        """Return whether all files of ``epoch`` are at their visible paths. The caller has found no receipt of ``epoch``. If all
-        files are at their visible paths, an older version of Weir or a reinstatement has published the epoch."""
+        """Return whether all files of ``epoch`` are at their visible paths. The caller has already checked that ``epoch`` has
+        no receipt. If all files are at their visible paths, an older version of Weir or a reinstatement has published the
+        epoch."""
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
@@ -232,7 +232,7 @@ class DirectoryCommitter(Committer):
                 for checkpoint, committables in epochs.items()
                 if committables
             }
-            # List the epochs after the takeover, so that the list includes all epochs that older generations have published.
+            # The takeover is complete, so this list includes all epochs that older generations have published.
             listed = [*staged, *self._receipts(before), *self._epochs_in(self._layout.out)]
             listed += self._epochs_in(self._fence.path(before, _PENDING))
             target = self._fence.path(before, _ABANDONED, branch)
@@ -346,9 +346,9 @@ class DirectoryCommitter(Committer):
 
     @contextmanager
     def _changing(self, attempt: Attempt, action: str) -> Iterator[None]:
-        """Take over the output directory before ``attempt`` changes it in the ``with`` block. Raises Superseded if a newer
-        attempt takes over before the end of the block. If the ``with`` block raises OSError, the context manager raises SinkError
-        instead."""
+        """Take over the output directory for ``attempt``. The ``with`` block can then change the directory. Raises Superseded
+        if a newer attempt takes over before the end of the block. If the ``with`` block raises OSError, the context manager
+        raises SinkError instead."""
         try:
             self._fence.take_over(attempt)
             if self._prepared != attempt:
@@ -411,8 +411,8 @@ class DirectoryCommitter(Committer):
             self._file_system.remove_directory(source)
 
     def _move(self, attempt: Attempt, source: str, target: str) -> None:
-        """Rename a file. Do nothing if ``source`` is missing. Also do nothing if the directory of ``target`` is missing: in this
-        case, another generation has taken over."""
+        """Rename a file. Do nothing if ``source`` is missing. Also do nothing if the directory of ``target`` is missing,
+        because another generation has then taken over the output directory."""
         if not self._file_system.exists(source):
             return
         try:
@@ -421,9 +421,9 @@ class DirectoryCommitter(Committer):
             elif self._is_same(source, target):
                 # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. To
                 # remove the name ``source``, rename ``source`` to a temporary name in the fenced directory, and delete the
-                # temporary name. If another generation has taken over, the rename fails. Without the rename, this coordinator
-                # could delete the last remaining name of the file after another generation has taken over. If the process crashes
-                # before it deletes the temporary name, ``abort_after`` deletes this name.
+                # temporary name. If another generation has taken over the output directory, the rename fails. Deleting
+                # ``source`` directly would not be safe: after a takeover, ``source`` can be the only name of the file. If the
+                # process crashes before it deletes the temporary name, ``abort_after`` deletes this name.
                 spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)

@@ -35,7 +35,8 @@ class FencedDirectory:
         return os.path.join(self._root, f"g{attempt}", *names)
 
     def owner(self) -> Attempt:
-        """Return the newest attempt that has taken over the directory, or attempt 0 of generation 0 if no attempt has done so."""
+        """Return the newest attempt that has taken over the directory. If there is no such attempt, return attempt 0 of
+        generation 0."""
         return max(self._attempts(), default=_NO_ATTEMPT)
 
     def take_over(self, attempt: Attempt) -> None:
@@ -47,8 +48,8 @@ class FencedDirectory:
             return
         while (attempts := self._attempts()) != [attempt]:
             if not attempts:
-                # Create the directory under a fixed name. As a result, if two coordinators take over at the same time, both
-                # create the same directory, and only one coordinator can rename the directory.
+                # Create the directory under a fixed name. If two coordinators take over at the same time, both use this fixed
+                # name. Only one of the two coordinators can then rename the directory.
                 self._file_system.make_directories(self._root)
                 self._file_system.mkdir(self.path(_NO_ATTEMPT))
                 continue
@@ -61,13 +62,13 @@ class FencedDirectory:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both directories exist. Another coordinator was paused in this method during the takeover. The other coordinator
-                # then continued and created the older directory. Therefore, the older directory is empty.
+                # Both directories exist. Another coordinator was paused before it created the older directory, and continued
+                # only after the takeover. Therefore, the older directory is empty.
                 self._file_system.remove_directory(self.path(older))
         self._file_system.fsync(self._root)
 
     def check(self, attempt: Attempt) -> None:
-        """Raise Superseded if a newer attempt than ``attempt`` has taken over the directory."""
+        """Raise Superseded if an attempt newer than ``attempt`` has taken over the directory."""
         self._check_not_superseded(attempt, self.owner())
 
     def _attempts(self) -> list[Attempt]:

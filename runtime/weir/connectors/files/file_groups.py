@@ -21,7 +21,7 @@ BYTES_MAX = 4 << 20
 """The maximum total size of the files in a group, in bytes. A larger file is never in a group with other files."""
 SPLITS_PER_SUBTASK = 64
 """The approximate minimum number of splits per subtask. If there are few files, the groups are smaller, so that each subtask
-still gets about this number of splits. With many splits, all subtasks end at about the same time."""
+still gets about SPLITS_PER_SUBTASK splits. With many splits, all subtasks end at about the same time."""
 MERGE_NS = 100_000_000
 """The maximum time in which rows of several files are collected for one batch, in nanoseconds."""
 Batches = Iterator[tuple[pa.RecordBatch, JsonValue]]
@@ -102,8 +102,8 @@ def read_split(
 ) -> Batches:
     """Read a split, which is a group of files or a part of one file.
 
-    ``kind`` is the class of the payload of a part. ``whole_file`` returns the payload for a whole file. ``read`` takes a part,
-    the position in the part, the maximum number of rows of a batch, and the checkpoint that contains the position. ``merge``
+    ``kind`` is the class of a part's payload. ``whole_file`` returns the payload for a whole file. ``read`` takes a part, the
+    position in the part, the maximum number of rows of a batch, and the checkpoint that contains the position. ``merge``
     combines rows of several small files into one batch, because each batch has a fixed cost in every operator of the job."""
     if not (isinstance(split.payload, dict) and "files" in split.payload):
         for rows, position in read(from_json(kind, split.payload), split.position, batch_rows, restored):

@@ -1,5 +1,5 @@
-"""The identity of an input file. Each split contains the identity that its file had when the job listed the file, so that a job
-never mixes rows of two versions of a file."""
+"""The identity of an input file. Each split contains the identity that its file had when the job listed the file. Therefore, a
+job never mixes rows of two versions of a file."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def check_unchanged(path: str, listed: InputFileIdentity, present: InputFileIden
         )
         raise InputError(
             f"{path}: the file has changed since {since}: {', '.join(differences)}. If the job continued, it would "
-            f"mix rows of both versions. Put the original file back{touch} and resume the job, or start the job without state "
-            "(`weir run --from 0`) to read the new file."
+            f"mix rows of both versions of the file. Put the original file back{touch} and resume the job, or start the job "
+            "without state (`weir run --from 0`) to read the new file."
         )
 
 

@@ -23,7 +23,7 @@ from weir.graph.schema import near_miss
 
 AT_ONCE = 256
 """The number of items that a thread of ``in_parallel`` processes before it returns the results. ``in_parallel`` starts threads
-only for a larger number of items."""
+only for more than AT_ONCE items."""
 THREADS = 8
 PROGRESS_S = 2.0
 """The minimum time between two log messages about the progress, in seconds."""

@@ -13,7 +13,8 @@ from weir.errors import Retry, SinkError
 
 
 class FileSystem:
-    """Each method is atomic even if the process crashes, or consists of calls of atomic methods. Methods raise OSError."""
+    """Each method is either atomic or a sequence of atomic calls. A crash of the process cannot interrupt an atomic call.
+    Methods raise OSError."""
 
     def make_directories(self, path: str) -> None:
         """Create the directory and its missing parents, and make them durable.

@@ -78,7 +78,8 @@ def json_lines(table: pa.Table) -> memoryview:
 
 
 def _iso(value: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Format as text all timestamps in ``value`` that have no time zone, including timestamps in lists and structs."""
+    """Format the timestamps in ``value`` as text, including timestamps in lists and structs. Leave timestamps with a time zone
+    unchanged."""
     import polars as pl
 
     if isinstance(kind, pl.Datetime):

@@ -56,8 +56,8 @@ class LineBlock:
     """The offset in the file of the first line after this block, or the size of the file if no line follows."""
 
     def slice(self, first: int, last: int) -> LineBlock:
-        """Return lines ``[first, last)`` without a copy. As in this block, ``starts`` and ``ends`` of the result are offsets
-        from ``data[0]``."""
+        """Return lines ``[first, last)`` without a copy. The result has the same ``data``, so its ``starts`` and ``ends`` are
+        still offsets from ``data[0]``."""
         to_end = last == len(self.ends)
         next_offset = self.next_offset if to_end else self.offset + int(self.ends[last - 1])
         return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)

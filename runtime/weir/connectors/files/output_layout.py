@@ -3,19 +3,19 @@
 ``weir_checkpoint=7/part-c00000007-g1-w0000.parquet`` is a published file.
 If a writer writes several files in an epoch, the names of the further files end in ``.s0001.parquet``, ``.s0002.parquet`` etc.
 ``_weir/owner.json`` names the job, sink and job log that own the output directory.
-``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer is still writing. The id of its checkpoint is not known
-yet.
+``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer is still writing. The file name has no checkpoint id,
+because the id is not known yet.
 ``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.
 ``_weir/epochs/g1/pending/weir_checkpoint=7/part-...`` is a file whose epoch is being published.
 ``_weir/epochs/g1/published/c00000007-g1.json`` is the receipt of a published epoch.
 ``_weir/epochs/g1/abandoned/<branch>/weir_checkpoint=7/part-...`` is a revoked file.
 
 The directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In a file name, the number
-after ``c`` is the checkpoint at whose barrier the file ends. If checkpoint 6 was aborted, checkpoint 7 also publishes the files
-with ``c00000006`` in their names. The number after ``g`` is the generation, and the number after ``w`` is the subtask that
-wrote the file. If the number of the attempt is not 0, this number follows the generation (``g1.2``). ``<unique>`` is a random
-id of the file. Spark, pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the
-newest attempt (see ``FencedDirectory``).
+after ``c`` is the id of the checkpoint whose barrier ended the file. If checkpoint 6 was aborted, checkpoint 7 also publishes
+the files with ``c00000006`` in their names. The number after ``g`` is the generation, and the number after ``w`` is the subtask
+that wrote the file. An attempt number other than 0 follows the generation (``g1.2``). ``<unique>`` is a random id of the file.
+Spark, pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the newest attempt
+(see ``FencedDirectory``).
 
 Older versions of Weir published files directly in the output directory, and kept revoked files in
 ``_weir/abandoned/g1/<branch>/``.
@@ -149,9 +149,9 @@ class OutputLayout:
         return os.path.join(self.weir, "owner.json")
 
     def check_owner(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Raise SinkError if another job or sink owns the output directory, or if this job owns the output directory with another
-        job log. Also raise SinkError if the owner file of the output directory is damaged. An output directory without an owner
-        passes the check."""
+        """Raise SinkError if the owner of the output directory is another job or sink, or this job with another job log. Also
+        raise SinkError if the owner file of the output directory is damaged. An output directory without an owner passes the
+        check."""
         path = self._owner
         try:
             owner = json.loads(file_system.read(path))
@@ -163,7 +163,7 @@ class OutputLayout:
             raise SinkError(
                 f"{path}: the file is damaged, so the owner of the output directory is unknown. Restore the file from a backup. "
                 f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again. "
-                "The job then writes a new file. Otherwise choose another directory."
+                "The job then writes a new owner file. Otherwise choose another directory."
             )
         if (owner["job"], owner["sink"]) != (job, sink):
             raise SinkError(

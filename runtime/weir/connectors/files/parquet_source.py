@@ -227,7 +227,7 @@ def read_row_groups(
 
 
 def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
-    """Use the footer to estimate how many rows take BATCH_BYTES bytes. Returns at most ``batch_rows``.
+    """Use the footer to estimate how many rows fit into BATCH_BYTES bytes. Returns at most ``batch_rows``.
 
     Without the estimate, the memory would have to hold ``batch_rows`` rows at once, even if the rows are large documents. The
     estimate can be too high, because the footer contains encoded sizes, in which repeated values count only once. Therefore,

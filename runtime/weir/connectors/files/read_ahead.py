@@ -93,7 +93,8 @@ class ReadAheadReader(SourceOperator):
         """Return whether the loop must request another split. The result is True after the thread has read all assigned splits, so
         that the thread can open the next split while the queue drains.
 
-        If this method returned True earlier, this subtask could receive a split that an idle subtask needs.
+        If this method returned True before the thread has read all assigned splits, this subtask could receive a split that an
+        idle subtask needs.
         """
         return self._unread == 0 and len(self._splits) < 3 and self._failure is None
 
