@@ -58,8 +58,8 @@ class Source(ABC):
         Raises InputError, ConfigError."""
 
     def resolved(self) -> Source:
-        """Return a source that contains its schema. The methods ``schema`` and ``describe`` of the returned source do not read
-        the input. The graph builder calls ``resolved`` once.
+        """Return a source that stores the schema of its records. The methods ``schema`` and ``describe`` of the returned source
+        do not read the input. The graph builder calls ``resolved`` once.
 
         Raises InputError, ConfigError."""
         return self

@@ -53,7 +53,7 @@ def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
 @kernel
 def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
     """Write the row numbers to ``order``, sorted by target with a stable counting sort. In ``order``, the row numbers of a
-    target t form one contiguous range. ``ends[t]`` receives the end of the range of target t (exclusive)."""
+    target t form one contiguous range. ``ends[t]`` receives the exclusive end of the range of target t."""
     count = len(ends)
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(len(targets)):

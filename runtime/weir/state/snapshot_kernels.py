@@ -11,7 +11,7 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
 
 @kernel
 def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
-    """Overwrite each copied row that changed after the end of ``epoch`` with the old row from its undo entry."""
+    """If a copied row changed after the end of ``epoch``, overwrite the copy with the old row from the undo entry."""
     entry_words = row_words + 1
     for number in range(begin, end):
         entry = number * entry_words

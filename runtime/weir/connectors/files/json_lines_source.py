@@ -37,9 +37,9 @@ class JsonLinesSource(Source):
     """Parses objects with a given schema, or with a schema inferred from the first ``infer_lines`` lines of the first non-empty
     file.
 
-    Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped. A split is a byte range of
-    a file or a group of small files. If ``order`` is ``file``, a split consists of whole files. The position in a file is the
-    byte offset after the last emitted line."""
+    Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped. A split is either a byte
+    range of one file, or a group of small files. If ``order`` is ``file``, a split consists of whole files. The position in a
+    file is the byte offset after the last emitted line."""
 
     paths: tuple[str, ...]
     schema_ipc: str | None = None

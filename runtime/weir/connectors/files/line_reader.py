@@ -91,8 +91,9 @@ def joined_lines(blocks: Sequence[LineBlock]) -> LineBlock:
 
 
 def line_splits(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, number_lines: bool) -> tuple[Split, ...]:
-    """Return the splits of all files: groups of small files, and byte ranges of at most ``split_bytes`` of large files. If
-    ``number_lines`` is True, this function reads large files to count their lines. Empty files have no splits."""
+    """Return the splits of all files: groups of small files, and byte ranges of large files. A range has at most
+    ``split_bytes`` bytes. If ``number_lines`` is True, this function reads large files to count their lines. Empty files have
+    no splits."""
     splits: list[Split] = []
     filled = [file for file in files if file.bytes]
     for file, *more in group_files(filled, split_bytes=split_bytes, parallelism=parallelism):

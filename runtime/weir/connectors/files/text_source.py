@@ -27,9 +27,9 @@ class TextSource(Source):
     """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
     1).
 
-    A split is a byte range of a file or a group of small files. If ``order`` is ``file``, a split consists of whole files. The
-    position in a file is the byte offset after the last emitted line. With line numbers, the position is ``[byte offset, number
-    of the next line]``."""
+    A split is either a byte range of one file, or a group of small files. If ``order`` is ``file``, a split consists of whole
+    files. The position in a file is the byte offset after the last emitted line. With line numbers, the position is ``[byte
+    offset, number of the next line]``."""
 
     paths: tuple[str, ...]
     file_name: bool = False

@@ -74,8 +74,8 @@ class _ActiveSplit:
     position: int
     bucket: TokenBucket | None
     paced_rows: int
-    """If the source has a rate limit, the reader waits until it can emit a batch of at least this number of rows. If fewer rows
-    are left in the split, the reader waits for all remaining rows."""
+    """If the source has a rate limit, the reader waits until it can emit a batch of at least this number of rows. If the split
+    has fewer than ``paced_rows`` remaining rows, the reader waits until it can emit all remaining rows."""
 
 
 class GeneratorReader(SourceOperator):
