@@ -40,7 +40,8 @@ def make_app(settings: Settings) -> Celery:
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,
         task_soft_time_limit=TIME_LIMIT_S - 10,
-        # A task keeps running if its worker loses the connection to the broker. The task can then run a second time, which does no harm.
+        # A task keeps running if its worker loses the connection to the broker. After a lost connection, the broker can deliver the task
+        # again. A second run of a task is harmless.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_max_tasks_per_child=2_000,
         task_ignore_result=True,
@@ -50,8 +51,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a killed worker returns to the queue after this time. Look for the tasks of killed workers every 5 s, instead of
-            # every 100 s by default.
+            # The task of a killed worker returns to the queue after this time. Look for the tasks of killed workers every 5 s (the default
+            # is 100 s).
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,

@@ -12,8 +12,9 @@ from weir_backend.kit.tasks import queue_of
 class PeriodicTask:
     """A task that beat enqueues every ``every_s`` seconds.
 
-    A worker drops messages of the task that are older than ``expires_s``. So at most ``expires_s / every_s`` messages of the task run after
-    an outage. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for longer than ``every_s``."""
+    A worker drops messages of the task that are older than ``expires_s``. So the messages that wait after an outage start the task at most
+    ``expires_s / every_s`` times. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for longer than
+    ``every_s``."""
 
     task: str
     every_s: float

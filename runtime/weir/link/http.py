@@ -7,8 +7,8 @@ executors load it too.
 ``url`` is the URL of the run (``https://weir.example/api/v1/runs/<run>``). Each request carries the run's token.
 
 A refusal is final only if it comes from a control plane. A refusal by a control plane is an ``application/problem+json`` with
-one of the control plane's codes. If a response 401, 404 or 410 has no code of the control plane, it can come from a proxy or from
-another server on the port. So the request is retried.
+one of the control plane's codes. A response with status 401, 404 or 410, but without a code of the control plane, can come from a
+proxy or from another server on the port. After a refusal that is not final, the link retries the request.
 """
 
 from __future__ import annotations

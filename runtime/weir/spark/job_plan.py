@@ -52,8 +52,8 @@ class PlannedRun:
     notes: tuple[str, ...]
 
     def job_master(self, first: FirstNumbers) -> JobMaster:
-        """Return a job master that is not started. The job master's generation and checkpoint ids continue the numbers in the
-        job log, and are not lower than the numbers in ``first``."""
+        """Return a job master that is not started. The job master takes its generation and its next checkpoint id from the job
+        log, or from ``first`` if the number in ``first`` is higher."""
         view, manifest = self.start.view, self.start.manifest
         return JobMaster(
             self.plan.graph,

@@ -235,9 +235,9 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
 
 
 def _sample_ms(timeout_ms: int | None) -> int:
-    """Return the time after which a slot samples its stacks during a step or a blocking call. The coordinator reports a slow step
-    or call after half the timeout. The returned time is shorter, so that the coordinator normally receives the sample before this
-    report."""
+    """Return the time after which a slot samples its stacks during a step or a blocking call. The coordinator reports a step or
+    call as slow after half of ``timeout_ms``. The returned time is less than half of ``timeout_ms``, so that the sample normally
+    arrives before the coordinator's report."""
     return SAMPLE_MS if timeout_ms is None else min(SAMPLE_MS, timeout_ms * 2 // 5)
 
 

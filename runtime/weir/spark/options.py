@@ -37,8 +37,8 @@ class RunOptions:
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False
     revoke_unknown_output: bool = False
-    """Whether to revoke published output that the job log does not contain. If False and there is unknown output, the run does
-    not start."""
+    """Whether to revoke published output that the job log does not contain. If this option is False, a run that finds unknown
+    output does not start."""
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)

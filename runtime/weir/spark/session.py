@@ -37,7 +37,7 @@ _BASE_BYTES_MAX = 40
 """The maximum length of the parent directory's path, in bytes. Spark creates Unix sockets below the parent directory, and the
 kernel limits a socket's path to 107 bytes."""
 _YOUNG_S = 60.0
-"""A directory younger than this may belong to a process that has not locked the directory yet."""
+"""A directory younger than _YOUNG_S may belong to a process that has not locked the directory yet."""
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
 """Environment variable: the path of a file with Spark settings that must stay secret (lines ``name value`` or ``name=value``)."""

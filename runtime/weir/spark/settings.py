@@ -35,8 +35,8 @@ UNSUPPORTED: Mapping[str, str] = {
 """Unsupported settings. A name that ends in a dot is a prefix of settings."""
 
 TASK_FAILURES_MAX = 4
-"""After this many losses of a slot, its Spark job fails, and the slot pool submits the job again. Below this number of losses,
-Spark itself restarts the slot at once.
+"""After this many losses of a slot, its Spark job fails, and the slot pool submits the job again. After each earlier loss, Spark
+itself restarts the slot immediately.
 
 Without a limit, Spark would forever retry a DataFrame source whose code raises an error, or a slot that cannot be unpickled.
 """

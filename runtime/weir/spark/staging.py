@@ -49,8 +49,8 @@ for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
 AGE_S_MIN = 24 * 3600
-"""A directory younger than this can be in use. The run of a young directory may still be writing rows, or may not have completed
-a checkpoint yet."""
+"""A directory younger than AGE_S_MIN can be in use: a run may still be writing rows to the directory, or may not have completed
+its first checkpoint yet."""
 log = structlog.get_logger(__name__)
 
 
@@ -177,8 +177,8 @@ class StagingDirectories:
         Failed starts leave unused directories, and so do drivers that crash before their first checkpoint.
 
         Only the run with the newest generation in the log may call ``remove_unused``, and only at the end of the run. When this
-        run ends, older runs no longer read staged rows, and the directories of a newer run are too young to be removed. If a
-        manifest cannot be read, raise CheckpointError or StorageError and remove nothing.
+        run ends, older runs no longer read staged rows. The directories of a newer run are younger than AGE_S_MIN, so they are
+        not removed. If a manifest cannot be read, raise CheckpointError or StorageError and remove nothing.
         """
         candidates = [directory for directory in self._own_directories() if time.time() - _modified_s(directory) >= AGE_S_MIN]
         if not candidates:

@@ -94,7 +94,8 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 
 
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
-    """Read every file of ``checkpoint`` and compare it with its checksum. Files are read one at a time, and large files in parts.
+    """Read every file of ``checkpoint`` and compare it with its checksum. ``verify`` reads one file at a time, and reads large
+    files in parts.
 
     The report lists damaged and missing files. Raise CheckpointError if the checkpoint does not exist. Also raise CheckpointError
     if a file is missing or damaged because a running job has retired the checkpoint during the verification.

@@ -82,8 +82,9 @@ class JobLog:
         Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
         After an error the view is unchanged.
 
-        All entries of this process in the view are durable. The view can contain entries of other processes that are not durable yet:
-        a power cut could remove these entries. When this process appends an entry, all earlier entries become durable.
+        All entries in the view that this process has appended are durable. The view can contain entries of other processes that
+        are not durable yet: a power cut could remove these entries. When this process appends an entry, all earlier entries
+        become durable.
         """
         state = read_log(self._files, self._state)
         if self._unresolved is not None and state.entries:
@@ -187,7 +188,7 @@ class JobLog:
         - A GenerationStarted in the log uses up its generation number, so the entry then counts as stale. A GenerationStarted
           that is not stale is therefore not in the log.
         - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For idempotent entries,
-        ``_outcome`` returns NumberTaken, and the caller retries.
+          ``_outcome`` returns NumberTaken, and the caller retries.
         """
         state = self._current_state
         if at < state.base:
@@ -203,7 +204,8 @@ class JobLog:
         """Append a summary of the view.
 
         Only the owner of ``generation`` may append a summary, and only while the outcome of all its entries is known (see
-        ``_outcome``). Return NumberTaken if another process has added an entry. The next summary then includes this entry.
+        ``_outcome``). Return NumberTaken if another process has added an entry. The next summary includes the entry of the other
+        process.
 
         Raise the errors of ``append``, and Superseded if another generation has started.
         """

@@ -112,8 +112,8 @@ class LocalStorage:
 
     @contextlib.contextmanager
     def _staged(self, data: Sequence[bytes | memoryview]) -> Iterator[Path]:
-        """Yield a synced file with ``data`` under a private name. After the ``with`` block, remove the file if it still has this
-        private name."""
+        """Yield a synced file with ``data`` under a private name. After the ``with`` block, remove the private name if it still
+        exists."""
         staged = self._staging / f"{os.getpid()}-{self._token}-{next(self._numbers)}"
         parts = [view for view in (memoryview(part).cast("B") for part in data) if view.nbytes]
         uncached = sum(part.nbytes for part in parts) >= BYTES_MIN
@@ -147,8 +147,8 @@ class LocalStorage:
         except OSError as error:
             if error.errno in _NO_LINKS:
                 raise StorageError(
-                    f"the file system of {self._root} does not support hard links ({error.strerror}). Weir needs hard links to create a "
-                    "file only if it does not exist yet. Put the checkpoint directory on another file system."
+                    f"the file system of {self._root} does not support hard links ({error.strerror}). Weir needs hard links to create "
+                    "files without overwriting existing files. Put the checkpoint directory on another file system."
                 ) from error
             if error.errno in _UNKNOWN:
                 raise UnknownOutcome(f"{target} may or may not have been created ({error.strerror})") from error

@@ -1,5 +1,5 @@
 """Split lists. A split list is a state file that contains all splits of a source. The driver writes the split list of a
-source once, when the driver enumerates the source. The manifests of all later checkpoints refer to the same split list.
+source once, when the driver enumerates the source. The manifest of each later checkpoint refers to this split list.
 
 A split list is an Arrow IPC file with one row per split, in the order of assignment. The columns of a split list are ``id`` and
 ``payload`` (JSON text).

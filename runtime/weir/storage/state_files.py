@@ -277,7 +277,7 @@ class StateReader:
 @dataclass(slots=True)
 class _Fetch:
     """The parts of a file that have not been read yet. ``requests`` contains the requested parts. ``unrequested`` contains the
-    offset and the size in bytes of each other part. A file in a pack is one part."""
+    offset and the size, in bytes, of each part that is not requested yet. A file in a pack is one part."""
 
     file: StateFile
     unrequested: deque[tuple[int, int]]
@@ -317,7 +317,7 @@ class _Stream(io.RawIOBase):
     def read(self, size: int = -1) -> memoryview:
         """Return the next ``size`` bytes, or fewer at the end of the file. If ``size`` is negative, return the rest of the file.
 
-        If one part contains all returned bytes, the result is a view of this part. Otherwise, the result is a copy.
+        The result is a view if one part contains all returned bytes, and a copy if not.
         """
         if not self._part.nbytes:
             self.next_part()
@@ -327,7 +327,7 @@ class _Stream(io.RawIOBase):
             data, self._part = self._part[:size], self._part[size:]
             return data
         # Limit the size, because damaged data can contain a wrong size. Allocate from Arrow's memory pool, because the pool
-        # reuses freed pages. The allocation of new pages would take longer than the copy.
+        # reuses freed pages. Allocating new pages would take longer than copying the data.
         size = min(size, self._part.nbytes + self._bytes_left)
         data, filled = memoryview(pa.allocate_buffer(size)).cast("B"), 0
         while filled < size and (self._part.nbytes or self.next_part()):

@@ -89,10 +89,10 @@ class SerialExecutor:
 
 
 class DeploymentExecutors:
-    """The ``Background`` implementation of one deployment. Each kind of call has its own executor. So a call that hangs does not
-    delay calls of other kinds, or calls of a later deployment.
+    """Implements ``Background`` for one deployment. Each kind of call has its own executor. So a call that hangs does not delay
+    calls of other kinds, or calls of a later deployment.
 
-    ``on_call`` is called when a user function begins and when it ends. ``wake`` is called after any call has ended or has been
+    ``on_call`` is called when a user function begins and when it ends. ``wake`` is called after each call that has ended or was
     cancelled. ``finished(done, result, error)`` is called when a snapshot or a restore has ended. The threads of the executors
     call these callbacks. In addition, ``cancel_queued`` calls ``wake`` in the caller's thread.
     """

@@ -52,7 +52,8 @@ class ChannelSubtask(SubtaskRuntime):
             return self._unfinished_step(now_ns)
         if self._effects:
             # TakeSnapshot and AlignmentAborted send only control events.
-            # After a TakeSnapshot or AlignmentAborted, a frame has no effects of other kinds.
+            # If one effect of a frame is TakeSnapshot or AlignmentAborted, all later effects of the frame are also of these two
+            # kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:

@@ -39,8 +39,8 @@ class ChannelLimits:
     of a batch.
 
     Each channel has a fixed share of the receiving slot's network memory, and never uses the share of another channel. So a
-    channel that is blocked during an alignment fills only its own share. The channels whose barriers are missing can continue. A
-    sender does not request memory, so flow control needs no messages except the returned credit.
+    channel that is blocked during an alignment fills only its own share. Channels that have not delivered the barrier yet can
+    continue. A sender does not request memory, so flow control needs no messages except the returned credit.
     """
 
     window_bytes: int = WINDOW_BYTES
@@ -56,8 +56,8 @@ class ChannelLimits:
         """
         share = max(SHARE_BYTES_MIN, network_bytes // max(1, graph.remote_inputs_max()))
         window_bytes = min(WINDOW_BYTES, share)
-        # If the window is small, a batch uses at most half of the window, so that the sender can send one batch while the
-        # receiver consumes another.
+        # If the window is small, limit each batch to half of the window. The sender can then send a batch while the receiver
+        # consumes the batch before it.
         return cls(window_bytes, BATCH_BYTES if share >= BATCH_BYTES else window_bytes // 2)
 
 

@@ -95,8 +95,8 @@ class SlotCheckpoints:
 
     Gathering starts at once, because each row that changes before it is gathered costs an entry in the undo log. Writing starts
     only when the snapshots of all subtasks of the slot are taken and gathered. An earlier write would compete for the core with
-    subtasks that are still aligning, with sync phases and with gathering. If other subtasks take a long time (backpressure), a
-    gathered snapshot is written after HELD_NS_MAX.
+    subtasks that are still aligning, with sync phases and with gathering. If other subtasks are slow, for example because of
+    backpressure, a gathered snapshot is written after HELD_NS_MAX.
     """
 
     def __init__(self, subtasks: int) -> None:

@@ -45,8 +45,8 @@ class ControlConnection:
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
     limits the time to connect and the time until the loop reacts to Cancel or Stop. The control thread calls
-    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. ``slow_cancel`` is True in one
-    call of ``supervise`` for each Cancel that the loop is slow to answer. ``end`` ends the process, and returns only in tests.
+    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. If the loop is slow to answer a
+    Cancel, ``slow_cancel`` is True in exactly one call of ``supervise``. ``end`` ends the process, and returns only in tests.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ControlConnection:
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
         self._cancel_at_ns: int | None = None
-        """The arrival time of Cancel. None if every Cancel has been answered. A Cancel that was reported as slow counts as
+        """The arrival time of Cancel, or None if no Cancel is waiting for an answer. A Cancel that was reported as slow counts as
         answered."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 

@@ -82,9 +82,9 @@ def _beat(
     a failure.
 
     ``words``, ``heartbeat``, ``sample`` and ``raw`` are addresses. ``words`` is the shared memory. ``heartbeat`` is a message of
-    ``heartbeat_bytes`` bytes. The first number of the heartbeat is at byte ``first_number``, and each later number is
-    ``number_stride`` bytes further. ``sample`` is a message that has ``sample_prefix`` bytes before the hex digits. ``raw`` is a
-    buffer for a dump.
+    ``heartbeat_bytes`` bytes. The first number in the heartbeat starts at byte ``first_number``. Each later number starts
+    ``number_stride`` bytes after the number before it. ``sample`` is a message that has ``sample_prefix`` bytes before the hex
+    digits. ``raw`` is a buffer for a dump of the stacks.
     """
     store64(words + 8 * _STARTED, signed(1))
     size = 0
@@ -93,8 +93,8 @@ def _beat(
             _write_number(heartbeat + first_number + number * number_stride, load64(words + 8 * number))
         if _send(connection, heartbeat, heartbeat_bytes, _NO_SIGNAL) != heartbeat_bytes:
             return 1
-        # Send a new heartbeat before the sample, because the coordinator assigns a sample to the step that the slot's newest
-        # heartbeat names.
+        # Send a new heartbeat before the sample, because the coordinator assigns the sample to the step in the slot's newest
+        # heartbeat.
         if size and _send(connection, sample, size, _NO_SIGNAL) != size:
             return 4
         size = 0
@@ -255,8 +255,8 @@ class StackSampler:
     longer than ``call_ns``.
 
     Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about twice per second. While another thread
-    holds the GIL, ``check`` cannot run. In this case, the watchdog of Python's faulthandler writes the sample after ``step_ns``.
-    The watchdog does not need the GIL.
+    holds the GIL, ``check`` cannot run. So the watchdog of Python's faulthandler, which does not need the GIL, writes the sample
+    after ``step_ns``.
     """
 
     def __init__(self, heartbeats: HeartbeatSender, *, step_ns: int, call_ns: int, send: Callable[[FromSlot], None]) -> None:
@@ -269,7 +269,7 @@ class StackSampler:
         self._armed_ns = 0
 
     def check(self, now_ns: int, slow_cancel: bool) -> None:
-        """Send a sample if one is due. If ``slow_cancel`` is True, the loop is slow to answer Cancel, and ``check`` also sends a
+        """Send a sample if one is due. If the loop is slow to answer Cancel (``slow_cancel`` is True), ``check`` always sends a
         sample.
 
         ``now_ns`` is the monotonic time.
@@ -295,8 +295,8 @@ class StackSampler:
         can hold the GIL for a long time."""
         descriptor = self._heartbeats.dump_descriptor
         if descriptor is not None:
-            # Repeat the dump. If the control thread is late, the watchdog can write the first dump before the step that holds the
-            # GIL begins.
+            # Repeat the dump. If the control thread is late, the watchdog can write the first dump too early: before the start of
+            # the step that holds the GIL.
             faulthandler.dump_traceback_later(self._step_ns / 1e9, repeat=True, file=descriptor)
             self._armed_ns = now_ns
 

@@ -44,7 +44,7 @@ TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
 CALLS_NS_MAX = 1_000_000_000
-"""After Stop, the process waits at most this time until its background calls have ended."""
+"""Maximum time that the process waits after Stop until its background calls have ended."""
 
 log = structlog.get_logger(__name__)
 

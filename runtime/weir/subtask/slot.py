@@ -73,8 +73,8 @@ class SlotRuntime:
         self._closing: list[SlotDeployment] = []
         """Earlier deployments that are not closed yet, because their background calls may still run."""
         self._cancelled: Generation | None = None
-        """The generation of a Cancel message that the slot has not answered yet, or None. Background calls that still run delay
-        the answer."""
+        """The generation of a Cancel message that the slot has not answered yet, or None. The slot does not answer while
+        background calls are running."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -418,8 +418,8 @@ class SlotRuntime:
         self._answer_cancel(generation)
 
     def _answer_cancel(self, generation: Generation) -> None:
-        """Send Cancelled if all background calls have ended. Otherwise store the generation, so that a later turn can send
-        Cancelled.
+        """Send Cancelled if all background calls have ended. If a call is still running, store the generation, so that a later
+        turn can send Cancelled.
 
         A running call still uses memory and a thread of the slot, and can have effects during the next generation. So the slot
         must not become free before all calls have ended. If a call never ends, the coordinator replaces the slot.

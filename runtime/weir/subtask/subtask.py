@@ -152,8 +152,9 @@ class SubtaskRuntime(ABC):
         """Send one batch.
 
         Also produce the next batch and keep it in ``_ahead``, to find out whether the step is finished. So a step is finished
-        immediately, even if its last batch fills the outputs. Then the input of the step is released, and a trigger need not wait
-        until the outputs have room. While the outputs have room, a slow operator is called only once per turn.
+        immediately, even if its last batch fills the outputs. The input of a finished step is released at once, and a checkpoint
+        trigger does not wait until the outputs have room. While the outputs have room, a slow operator is called only once per
+        turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None

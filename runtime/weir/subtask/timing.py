@@ -38,7 +38,7 @@ class TimeAccount:
 
     def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
         """Add the time since the last call of ``settle`` or ``add_busy`` to the busy, idle, backpressured or queued time. Call
-        ``settle`` only if the subtask did not run in this period.
+        ``settle`` only if the subtask has not run since the last call of ``settle`` or ``add_busy``.
 
         ``condition`` is the current condition of the subtask. ``rested`` is True if no other subtask has run since the last call
         of ``settle``. If ``rested`` is True, the subtask was in its previous condition until an event woke the loop just now.

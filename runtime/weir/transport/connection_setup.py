@@ -257,7 +257,7 @@ class Dialer:
     passed.
 
     The time during which an authenticated acceptor delays the admission does not count towards the dial timeout. While an
-    authenticated acceptor delays the admission, the deploy timeout applies.
+    authenticated acceptor delays the admission of the connection, the deploy timeout applies instead of the dial timeout.
 
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
     the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before it has finished, it calls neither

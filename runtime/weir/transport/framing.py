@@ -185,14 +185,14 @@ class FrameCodec:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
         if frame.batch.num_rows > ROWS_MAX:
-            raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows, "
+            raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows; "
                                 f"the limit is {ROWS_MAX}. Emit smaller batches.")  # fmt: skip
         payload = self._codec(frame.channel.edge).pieces(frame.batch)
         payload_bytes = sum(len(piece) for piece in payload)
         if payload_bytes > PAYLOAD_BYTES_MAX:
             # Partitioners limit batches to a far smaller size.
             # So this batch contains a row that is too large by itself, and a restart would not help.
-            raise InputError(f"channel {frame.channel}: cannot send a batch of {payload_bytes} bytes (rows: {frame.batch.num_rows}), "
+            raise InputError(f"channel {frame.channel}: cannot send a batch of {payload_bytes} bytes (rows: {frame.batch.num_rows}); "
                              f"the limit is {PAYLOAD_BYTES_MAX} bytes. Split such large rows before the exchange.")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]
 

@@ -1,6 +1,6 @@
 """Check whether a graph can restore a checkpoint.
 
-The driver also checks the compatibility, but a plan checks the compatibility before the job is stopped.
+The driver checks the compatibility when a run starts. A plan checks the compatibility earlier, before the job is stopped.
 """
 
 from __future__ import annotations

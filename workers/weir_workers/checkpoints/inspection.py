@@ -25,8 +25,8 @@ from weir_workers.checkpoints.compatibility import CompatibilityResult, Version,
 
 SPLITS_SHOWN = 50
 MANIFESTS_COUNTED = 200
-"""If a plan affects more than this number of checkpoints, the inspection does not count the records of sinks, because it would have to read
-the manifest of each checkpoint."""
+"""If a plan affects more checkpoints than MANIFESTS_COUNTED, the inspection does not count the records of sinks. To count these records,
+the inspection would have to read the manifest of each checkpoint."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
 """A checkpoint of the job that exceeds one of these limits is verified in parts before the inspection. A single task could not read such a
 checkpoint within the time limit of a task."""

@@ -10,7 +10,7 @@ from weir_workers.drivers.run_directory import RunDirectory
 
 _DELETING = ".deleting-"
 _DELETING_BEFORE = ".going-"
-"""The prefix with which older versions marked a directory for deletion. Directories with this prefix can remain after an upgrade."""
+"""The prefix with which older versions marked a directory for deletion. Directories with the old prefix can remain after an upgrade."""
 
 
 def remove(directory: RunDirectory) -> bool:

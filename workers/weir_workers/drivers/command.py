@@ -111,8 +111,8 @@ def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Pat
     """Return the environment of a driver: the environment of the worker without the settings of the control plane, plus the
     variables in ``more``. The variables in ``more`` take precedence.
 
-    The result contains credentials of the worker that are not settings of the control plane. The driver needs these credentials
-    to read and write the data of the job.
+    The result also contains the worker's credentials for other services, because the driver needs these credentials to read and write the
+    data of the job.
     """
     kept = {
         name: value

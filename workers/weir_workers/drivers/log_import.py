@@ -1,8 +1,8 @@
-"""Checkpoints that a driver completed before it died, but reported neither to the control plane nor in its spool.
+"""Import of checkpoints that a driver completed but did not report before it died.
 
-A checkpoint is complete when its entry is in the job log. A driver can be killed after it has written the log entry of a
-checkpoint and before it writes the event. A worker imports these checkpoints from the job log into the database. Without the
-import, the control plane would show such a checkpoint as failed, although the next driver resumes from it.
+A checkpoint is complete when its entry is in the job log. A driver can be killed after it has written the log entry of a checkpoint, but
+before it reports the checkpoint to the control plane or in its spool. A worker imports these checkpoints from the job log into the
+database. Without the import, the control plane would show a checkpoint as failed although the next driver resumes from this checkpoint.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def unreported_checkpoints(
     """Return the missing completions as events that follow the last stored event of the driver.
 
     ``generation``: the last runtime generation that the driver reported; older generations belong to other drivers. ``known``:
-    the checkpoints that are stored as completed. ``after``: the number of the last stored event of the run. Returns no events if
-    the log or a manifest cannot be read, because garbage collection and verification report this problem."""
+    the checkpoints that are stored as completed. ``after``: the number of the last stored event of the run. Returns no events if the log or
+    a manifest cannot be read. Garbage collection and verification report such a problem."""
     try:
         job = open_job_storage(open_storage(place.directory), place)
         missing = [record for record in job.view.kept if record.generation >= generation and record.checkpoint not in known]

@@ -75,8 +75,8 @@ def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: Outp
 
 
 def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Upgrade the schema of the database to this version of Weir. WEIR_DATABASE_URL names the database. If the variable is not set, the
-    command upgrades the database of the running platform in the data directory.
+    """Upgrade the schema of the database to this version of Weir. WEIR_DATABASE_URL names the database. If WEIR_DATABASE_URL is not set,
+    the command upgrades the database of the running platform in the data directory.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli.access import database_url

@@ -66,7 +66,8 @@ def spawn(
     parent = os.getpid()
 
     def before_exec() -> None:
-        # Popen changes the user before it calls this function. A later change of the user would reset the setting of prctl.
+        # Popen changes the user before it calls this function. If the process changed its user later, the kernel would reset the setting of
+        # prctl.
         if sys.platform == "linux":
             _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_parent_dies))
             if os.getppid() != parent:

@@ -48,7 +48,7 @@ def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[s
 
 
 def database_url(directory: DataDir, environment: Mapping[str, str]) -> str:
-    """Return the database URL in the form that SQLAlchemy needs. If WEIR_DATABASE_URL is not set, this is the URL of the running platform's
+    """Return the database URL in the form that SQLAlchemy needs. If WEIR_DATABASE_URL is not set, return the URL of the running platform's
     Postgres. Raises ConfigError."""
     if url := environment.get(DATABASE_URL):
         # ``Settings`` requires these values, but this function does not use them.

@@ -19,7 +19,7 @@ GIVE_UP_FAILURES = 3
 
 class Phase(StrEnum):
     STARTING = "starting"
-    """Since this supervisor started, the processes have never all been ready at the same time."""
+    """The phase until all processes are ready at the same time for the first time."""
     UP = "up"
     STOPPING = "stopping"
     DOWN = "down"

@@ -19,9 +19,8 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
     """Yield a ready server, and delete its data afterwards. ``data_in`` is the parent of the data directory, by default the system's
     directory for temporary files."""
     user = server_user()
-    # If root calls this function, Postgres runs as another OS account. This account may not be able to read the caller's
-    # directories, so use temporary directories. The binaries need a separate directory, because ``data_in`` can be mounted
-    # noexec.
+    # If root calls this function, Postgres runs as another OS account. The other account may be unable to read the caller's directories, so
+    # use temporary directories. The binaries need a separate directory, because ``data_in`` can be mounted noexec.
     with (
         tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
         tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,

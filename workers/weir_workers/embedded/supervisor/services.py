@@ -128,7 +128,7 @@ def services(
         )
     found.append(
         Service(
-            # Beat can start before the workers: its tasks expire (see schedule.py), so they do not accumulate.
+            # Beat can start before the workers. The tasks of beat do not accumulate, because they expire (see schedule.py).
             Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
             python(
                 BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"

@@ -86,8 +86,8 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
-        # By default, allow webhooks to receivers on this host. Such receivers are usual for an embedded platform. Even without
-        # Weir, every user of the host can send requests to these receivers.
+        # By default, allow webhooks to receivers on this host. Users of an embedded platform often run receivers on the same host. Every
+        # user of the host can send requests to such local receivers, even without Weir.
         "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(
@@ -143,6 +143,6 @@ def _check_version(data: Path, binaries: Path) -> None:
     installed = "".join(letter for letter in folder if letter.isdigit())
     if installed and installed != made_by:
         raise ConfigError(
-            f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed: install the previous version of Weir, dump "
-            "the database with pg_dump, install this version again, and load the dump into a new data directory"
+            f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed. Install the previous version of "
+            "Weir and dump the database with pg_dump. Then install this version again, and load the dump into a new data directory."
         )

@@ -48,10 +48,10 @@ RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
 class Child:
     """A process that the supervisor runs.
 
-    If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If such a program
-    fails, the supervisor starts it again after a delay. The supervisor kills a child that is not ready ``start_s_max`` seconds after its
-    start, or has not ended ``stop_s_max`` seconds after the stop signal. A child whose ``start_s_max`` is None has no time limit for its
-    start, because a restart would repeat long work, such as a database recovery."""
+    If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If a child with
+    ``once`` fails, the supervisor starts the child again after a delay. The supervisor kills a child that is not ready ``start_s_max``
+    seconds after its start, or has not ended ``stop_s_max`` seconds after the stop signal. A child whose ``start_s_max`` is None has no
+    time limit for its start, because a restart would repeat long work, such as a database recovery."""
 
     name: str
     needs: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Status:
     not_before_s: float = 0.0
     """The earliest time of the child's next start."""
     failures: int = 0
-    """Number of consecutive failures. If the child has been ready for STEADY_S, its next failure sets this number to 1."""
+    """Number of consecutive failures. If the child has been ready for STEADY_S, its next failure counts as the first failure again."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
