@@ -39,8 +39,8 @@ class ChannelLimits:
     of a batch.
 
     Each channel has a fixed share of the receiving slot's network memory, and never uses the share of another channel. So a
-    channel that is blocked during an alignment fills only its own share. Channels that have not delivered the barrier yet can
-    continue. A sender does not request memory, so flow control needs no messages except the returned credit.
+    channel that is blocked during an alignment fills only its own share. Each of the other channels can continue until it has
+    delivered the barrier. A sender does not request memory, so flow control needs no messages except the returned credit.
     """
 
     window_bytes: int = WINDOW_BYTES
