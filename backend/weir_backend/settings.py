@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     """How long to keep the metadata of a completed checkpoint after its files are deleted."""
     compile_environment: str = ""
     """The environment variables of a worker that user code can read while the worker compiles the code: comma-separated names, or prefixes with
-    a star (``AWS_*``). User code can always read the variables in ``COMPILE_VARIABLES`` of the workers, such as ``PATH`` and ``LANG``."""
+    a star (``AWS_*``). User code can always read the variables that ``COMPILE_VARIABLES`` lists, such as ``PATH`` and ``LANG``."""
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
     """How long to keep the files of an ended run (log, code) on the host of its driver."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5

@@ -105,8 +105,8 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # The page has no ETag. With an ETag, a browser could combine a cached page with the Content-Security-Policy of a new response. The
-            # new policy does not allow the nonce of the cached page.
+            # The page has no ETag. With an ETag, a browser could combine a cached page with the Content-Security-Policy of a new response.
+            # The Content-Security-Policy of the new response does not allow the nonce of the cached page.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

@@ -13,7 +13,7 @@ from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
 """Weir raises an alert about missing checkpoints only after ``INTERVALS_MISSED`` checkpoint intervals without a completed checkpoint.
-``INTERVALS_MISSED`` also applies if the rule sets a shorter time."""
+``INTERVALS_MISSED`` is a lower limit: a rule can set a longer time, but not a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
 """An alert about lag is resolved only when the lag falls to ``LAG_RESOLVE_RATIO`` times the limit. If the alert were resolved at the limit
 itself, a lag near the limit would raise an alert every minute."""
@@ -79,9 +79,9 @@ class AlertFacts:
     or a plan. Until the job reaches RUNNING, ``begun_at`` is the time of the start. ``begun_at`` is None if the job was never started. A restart
     after a failure does not count as a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job
     takes no periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
-    whichever is later. For each restart, ``restarts`` contains the earlier of two times: the time of the restart by the clock of the driver,
-    and the time at which the control plane received the report. ``restarts_stopped_reason`` is the reason why Weir does not restart
-    the job, if any."""
+    whichever is later. ``restarts`` contains one time for each restart: the time by the clock of the driver, or the time at which the
+    control plane received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if
+    any."""
 
     desired: DesiredState
     run_state: RunState | None

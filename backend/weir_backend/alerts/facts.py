@@ -74,7 +74,8 @@ def _query(moment: datetime) -> Select[Any]:
         .subquery()
     )  # fmt: skip
     # Order by run id and generation, because both only increase. Do not order by time, because the clocks of drivers can differ. A
-    # generation completes no checkpoint after its failure. So if the numbers are equal, the failure is newer than the checkpoint.
+    # generation completes no checkpoint after its failure. If a failure and a checkpoint have the same run id and generation, the failure
+    # is therefore newer.
     failed = (
         select(Failure.received_at)
         .where(

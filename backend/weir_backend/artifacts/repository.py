@@ -62,7 +62,7 @@ def remove_unused(session: Session, before: datetime, count: int) -> int:
     ``before``. Return the number of deleted artifacts."""
     used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
     used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
-    # Skip artifacts that another transaction has locked because a new spec will use them.
+    # Skip locked artifacts. A transaction locks an artifact before it stores a new spec that uses the artifact.
     chosen = listed().where(Artifact.uploaded_at < before, ~used.exists()).order_by(Artifact.id).limit(count)
     ids = [one.id for one in session.scalars(chosen.with_for_update(skip_locked=True))]
     session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=now()))

@@ -109,7 +109,7 @@ def live_tokens(session: Session, user_id: int, kind: TokenKind) -> int:
 
 
 def revoke_sessions(session: Session, user_id: int, *, except_token: int | None = None, newest_kept: int = 0) -> None:
-    """Revoke the sessions of a user. Keep the session ``except_token`` and the newest other sessions, at most ``newest_kept``."""
+    """Revoke the sessions of a user. The session ``except_token`` and the ``newest_kept`` newest other sessions remain valid."""
     live = select(Token.id).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION, Token.revoked_at.is_(None))
     if except_token is not None:
         live = live.where(Token.id != except_token)

@@ -187,9 +187,9 @@ def verifications_running(session: Session, moment: datetime) -> int:
 
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
-    """Return the checkpoints to verify, the most important first. First come the checkpoints whose verification a user or a plan
-    has requested. If no checkpoint of a job was verified since ``cutoff``, the newest checkpoint of the job comes next. Last
-    come all other checkpoints that were not verified since ``cutoff``, in the order of their last verification."""
+    """Return the checkpoints to verify, the most important first. Checkpoints whose verification a user or a plan has requested have the
+    highest priority. The newest checkpoint of a job has the second priority if no checkpoint of this job was verified since ``cutoff``. All
+    other checkpoints that were not verified since ``cutoff`` have the lowest priority, the oldest verification first."""
     candidates = (
         select(
             Checkpoint.id,

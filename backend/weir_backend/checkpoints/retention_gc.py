@@ -2,8 +2,8 @@
 
 A garbage collection has several steps. Each step in this module is a transaction that locks the job. Between two transactions, a
 worker changes checkpoint storage. No run of the job starts until the worker has finished or ``Job.retention_until`` has passed.
-New runs wait so that a garbage collection does not fence the driver of a new run. The correctness of the garbage collection
-depends on the job log alone."""
+If a run started during a garbage collection, the garbage collection could fence the driver of this run. The correctness of the garbage
+collection depends on the job log alone."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ def finish_gc(
     deletion_problem: str | None,
 ) -> None:
     """Record the outcome of a garbage collection. ``retired`` contains the checkpoints that are now retired. ``deletion_problem`` is the reason
-    why some files of the retired checkpoints remain, or None if all these files are deleted. A late report of a worker is also recorded,
-    because retired checkpoints stay retired."""
+    why some files of the retired checkpoints remain, or None if all these files are deleted. The outcome is recorded even if the worker
+    reports it after ``work.until``, because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return

@@ -60,8 +60,8 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
     """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
     ``LogFacts.run_generation``, or None if this generation is unknown."""
     if facts.applying is not None:
-        # Check ``applying`` before ``live_run``: the refusal for a live run suggests suspending the job, but no user can suspend a job while a
-        # plan is being applied.
+        # Check ``applying`` before ``live_run``. The refusal for a live run suggests suspending the job, but no user can suspend a job
+        # while a plan is being applied.
         return applying_refusal(facts.applying)
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
@@ -257,8 +257,9 @@ def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | Non
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """Return the number of the run that started the branch of the checkpoint, or 0 if that run is unknown. A run that does not
-        resume starts a branch. The checkpoint belongs to the newest branch that had started when the checkpoint was completed."""
+        """Return the number of the run that started the branch of the checkpoint, or 0 if that run is unknown. Every run that does not
+        resume from the newest checkpoint starts a new branch. The checkpoint belongs to the newest branch that had started when the
+        checkpoint was completed."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -299,10 +300,10 @@ def kept_because(
     retained: int,
 ) -> list[str]:
     """Return the reasons why the files of a completed checkpoint are kept, as sentences, with the strongest reason first. The result
-    contains only reasons that are stored in the database. The job log can contain other reasons to keep the files, even if the result is empty.
-    ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned. ``newest_undamaged`` is the newest
-    checkpoint of the current branch that has no known damage, or None if the job is running. ``retained`` is the number of
-    checkpoints that the job retains."""
+    contains only reasons that are stored in the database. Even if the result is empty, the files may have to be kept, because the job log
+    can contain further reasons. ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned.
+    ``newest_undamaged`` is the newest checkpoint of the current branch that has no known damage, or None if the job is running.
+    ``retained`` is the number of checkpoints that the job retains."""
     found = []
     if number == newest:
         found.append("The job resumes from this checkpoint, because it is the newest.")
@@ -328,9 +329,9 @@ def kept_because(
 def _kept_because(
     log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[Refusal]]
 ) -> dict[int, str]:
-    """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions. The
-    result contains no reason to keep a savepoint only because it is a savepoint: users may delete savepoints, and ``decide`` never deletes
-    old savepoints."""
+    """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
+    The result contains no special reason for savepoints, because users may delete savepoints. ``decide`` itself never deletes old
+    savepoints."""
     view = log.view
     reasons = {number: found[0].sentence for number, found in references.items()}
     for row in rows.values():
@@ -364,9 +365,9 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which an abandoned branch starts. The result maps each of these checkpoints
-    to a description of the abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
-    restart starts no new branch."""
+    """Return the checkpoints of the current branch at which an abandoned branch starts. In the result, each key is a checkpoint number, and
+    each value describes an abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the
+    branch. A restart starts no new branch."""
     current = set(view.current)
     found: dict[int, str] = {}
     for record in view.abandoned:
@@ -378,9 +379,9 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
     """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
-    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. Weir needs this field for job
-    logs that an older version of Weir has written, because these job logs do not record publications. If a kept checkpoint
-    is not in ``published_up_to``, its value is 0, because its manifest does not prove any publication."""
+    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. The field ``published_up_to`` is needed
+    for job logs of older versions of Weir, because these job logs do not record publications. If ``published_up_to`` does not contain a
+    kept checkpoint, the value 0 is used, because the manifest of the checkpoint does not prove any publication."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()

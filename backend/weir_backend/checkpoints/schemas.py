@@ -52,7 +52,8 @@ class CheckpointRead(ResponseModel):
     actions: list[ActionRead]
     kept_because: list[str]
     """The reasons why the files are kept, as sentences, with the strongest reason first. The list contains only reasons that are stored in the
-    database. If the list is empty, Weir has deleted the files, or can delete them unless the job log contains a reason to keep them."""
+    database. If the list is empty, Weir can delete the files, unless the job log contains a reason to keep the files. The list is also
+    empty after Weir has deleted the files."""
 
 
 class PhaseDurationsRead(BaseModel):

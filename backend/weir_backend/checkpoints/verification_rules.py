@@ -11,7 +11,7 @@ from weir_backend.models import OperationState
 from weir_backend.operations.lifecycle import OperationOutcome
 
 RETRY = timedelta(minutes=3)
-"""How long a worker holds its claim on one part of a checkpoint's files. To read one part, a worker needs less time than ``RETRY``."""
+"""How long a worker holds its claim on one part of a checkpoint's files. Reading one part takes less time than ``RETRY``."""
 RETRY_MAX = timedelta(hours=6)
 PROBLEMS_MAX = 3
 

@@ -35,7 +35,8 @@ class StreamUpdate:
     streams.
 
     ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
-    ``run`` is the newest run. ``progress`` is the checkpoint in progress of ``run``. ``run`` and ``progress`` are None if they do not exist."""
+    ``run`` is the newest run, or None if the job has no run. ``progress`` is the progress of the pending checkpoint of ``run``, or None if
+    no checkpoint is pending."""
 
     events: Sequence[tuple[int, str]]
     newest: int | None

@@ -14,8 +14,8 @@ from weir_backend.jobs.schemas import FieldChange
 _TEXT_BYTES_MAX = 1 << 20
 _LINES_MAX = 5_000
 _WORK_MAX = 4_000_000
-"""The limit on the pairs of equal lines that difflib compares in the worst case. To compare two equal lines, difflib needs more than a
-microsecond. An ordinary file has a few thousand pairs of equal lines."""
+"""The limit on the pairs of equal lines that difflib compares in the worst case. difflib needs more than a microsecond to compare two equal
+lines. An ordinary file has a few thousand pairs of equal lines."""
 _ABSENT = object()
 
 

@@ -163,7 +163,8 @@ def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -
 
 
 def start(session: Session, tasks: Tasks, caller: Caller, job_id: int, wanted: JobStart) -> Operation:
-    """Start a job. Raises NotFound, Forbidden, and Conflict if the job cannot start, or if no new run would execute ``wanted``."""
+    """Start a job. Raises NotFound and Forbidden. Raises Conflict if the job cannot start, or if ``wanted`` requires a new run but the live
+    run continues."""
     if wanted.revoke_unknown_output:
         caller.require(Permission.ROLLBACK)
     job, run = _allowed(session, job_id, Verb.START)

@@ -150,9 +150,9 @@ class Timeouts(RequestModel):
 
     Weir replaces a slot that sends nothing for longer than `heartbeat`. Weir also replaces a slot if one step, such as a call of a user
     function, takes longer than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`,
-    the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir
-    replaces a slot that needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot
-    connect to another slot within `connect`, the job restarts."""
+    the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks. If a
+    slot takes longer than `cancel` to cancel its subtasks, Weir replaces the slot. Weir replaces a slot that cannot connect to the driver
+    within `connect`. If a slot cannot connect to another slot within `connect`, the job restarts."""
 
     heartbeat: HeartbeatTimeout = "5s"
     stuck: StepTimeout = "60s"

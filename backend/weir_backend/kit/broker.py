@@ -10,8 +10,8 @@ from weir_backend.kit.tasks import DEFAULT_QUEUE, queue_of
 
 PUBLISH_S = 2.0
 QUEUED_MAX = 20
-"""A task with an expiry is not enqueued while its queue contains ``QUEUED_MAX`` tasks or more, because Redis keeps expired tasks until a worker
-fetches them."""
+"""If a queue contains ``QUEUED_MAX`` tasks or more, a task with an expiry is not enqueued. Without this limit, a queue could grow without
+bound, because Redis keeps expired tasks until a worker fetches them."""
 
 
 class CeleryTasks:

@@ -38,8 +38,7 @@ class Database:
             connect_args={
                 "application_name": name,
                 "connect_timeout": 5,
-                # A statement that exceeds its timeout or waits too long for a lock fails, so that it does not block other
-                # statements any longer.
+                # A statement fails if it runs too long or waits too long for a lock, so that it cannot block other statements for longer.
                 "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS} "
                 "-c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
             },

@@ -1,7 +1,7 @@
 """Admission to the database: requests wait for a connection in the event loop, not in a thread.
 
 A request moves between threads (authentication, endpoint, commit). If requests waited for a connection in a thread, a hundred waiting requests
-could occupy all threads. A request that holds a connection would then find no free thread in which to return the connection: a deadlock.
+could occupy all threads. But a request needs a free thread to return its connection, so the requests would wait for each other: a deadlock.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class DatabaseGate:
             return await self._run(call)
 
     async def run_low_priority(self, call: Callable[[Session], T]) -> T:
-        """Return ``call(session)``, like ``run``, but with low priority, because no user waits for the request. At most
+        """Do the same as ``run``, but with low priority. Use this method for requests that no user waits for. At most
         LOW_PRIORITY_CONCURRENCY low-priority requests run concurrently, even if more connections are free."""
         async with self._acquire(self._low_priority), self._acquire(self._connections):
             return await self._run(call)

@@ -1,8 +1,7 @@
 """Heartbeats of the API, the alert evaluation and the hosts of drivers.
 
-Heartbeats show whether the control plane itself was up. Without heartbeats, events that the control plane missed while it was down could
-raise an alert. All processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one
-of its processes is up.
+Heartbeats show when the control plane itself was down. An alert must not fire only because the control plane could not receive events. All
+processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one of its processes is up.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ class Component(StrEnum):
     API = "api"
     """The heartbeat ``API`` shows that drivers can deliver events."""
     ALERTS = "alerts"
-    """The heartbeat ``ALERTS`` shows that Celery beat, the task queue and a worker are up. Workers can then reconcile jobs and evaluate alert
-    rules."""
+    """The heartbeat ``ALERTS`` shows that workers can reconcile jobs and evaluate alert rules: Celery beat, the task queue and a worker are
+    up."""
 
 
 GAP_MAX = {Component.API: timedelta(seconds=30), Component.ALERTS: timedelta(seconds=60)}
-"""The maximum time between two heartbeats of a component. If the time is longer, the component was down between the two heartbeats."""
+"""The maximum time between two heartbeats of a component. If the time between two heartbeats exceeds ``GAP_MAX``, the component was down in
+the meantime."""
 _HOST_PREFIX = "m:"
 
 

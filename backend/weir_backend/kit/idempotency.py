@@ -114,7 +114,7 @@ class IdempotentRoute(APIRoute):
         if _idempotent in calls:
             after = calls[calls.index(_idempotent) :]
             assert not any(call is not None and required_permission(call) for call in after), (
-                f"{self.path}: the parameter of type Idempotent must come after the caller"
+                f"{self.path}: the parameter of type Idempotent must come after the parameter for the caller"
             )
             assert self.methods == {"POST"}, f"{self.path}: only POST needs Idempotency-Key"
 

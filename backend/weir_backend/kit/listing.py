@@ -19,12 +19,12 @@ from weir_backend.kit.jsonb import clean_text
 
 ROWS_MAX = 500
 COUNTED_MAX = 10_000
-"""The maximum number of rows that are counted for a list. If a list has more rows than ``COUNTED_MAX``, the response only says that more rows
-exist, because counting a million rows takes longer than reading a page."""
+"""The maximum number of rows that are counted for a list. If a list has more rows than ``COUNTED_MAX``, the response only says that more
+rows exist. Counting a million rows takes longer than reading a page."""
 DEEP = 1_000
 """For a page at the offset ``DEEP`` or later, the query first reads only the keys of the rows."""
 FIRST_MAX = 2_000_000
-"""The maximum offset of a page. To read rows after ``FIRST_MAX``, clients use the filter ``after_id`` or ``before_id``."""
+"""The maximum offset of a page. To read rows beyond the offset ``FIRST_MAX``, clients use the filter ``after_id`` or ``before_id``."""
 _PAGING_HINT = (
     'Add a filter. To read the whole list, sort by ["id","ASC"] and request each page with the filter {"after_id": <last id>}.'
 )

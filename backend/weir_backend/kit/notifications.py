@@ -55,8 +55,8 @@ class Subscription:
     async def wait(self, timeout_s: float) -> set[str]:
         """Return the delivered keys, or an empty set after ``timeout_s``. The result includes keys that were delivered before this call."""
         with contextlib.suppress(TimeoutError):
-            # Do not use ``asyncio.wait_for``: in Python 3.11, ``wait_for`` loses a cancellation that arrives at the same time as the event, and
-            # the process never shuts down.
+            # Do not use ``asyncio.wait_for``. In Python 3.11, ``wait_for`` loses a cancellation that arrives at the same time as the event,
+            # so the process would never shut down.
             async with asyncio.timeout(timeout_s):
                 await self._event.wait()
         self._event.clear()

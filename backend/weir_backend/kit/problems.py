@@ -131,8 +131,8 @@ def install(app: FastAPI) -> None:
     def on_conflict(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, IntegrityError) and getattr(error.orig, "sqlstate", None) not in _LOST_RACES:
             return on_anything(request, error)
-        # Services check the constraints before they write. If the database still reports a violation, another request has changed the data
-        # between the check and the write.
+        # Services check the constraints before they write. If the database reports a violation after a successful check, another request
+        # has changed the data between the check and the write.
         log.warning("a request lost a race", problem=_first_line(error))
         return problem_answer(409, "conflict", "Another request has just changed this resource or a related resource.", "Retry.")
 

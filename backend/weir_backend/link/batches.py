@@ -12,9 +12,9 @@ from weir.protocol.events import NumberedEvent, RunStateChanged, decode_batch
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.runs import lifecycle
 
-# A number that is too large for a column has at least 19 digits or an exponent of three digits. To detect a number that is too large
-# without parsing the batch, map every digit to "0", and search for 19 zeros and for "e000". Most batches contain no number that is too
-# large, so they are not parsed a second time.
+# A number that is too large for a column has at least 19 digits or an exponent of three digits. To find such a number without parsing the
+# batch, replace every digit with "0". Then search for 19 zeros and for "e000". Most batches contain no number that is too large, so they
+# are not parsed a second time.
 _DIGITS_TO_ZERO = bytes(
     ord("0") if chr(code) in "0123456789" else ord("e") if chr(code) in "eE" else ord(" ") for code in range(256)
 )

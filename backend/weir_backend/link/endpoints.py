@@ -60,7 +60,8 @@ async def post_events(
     """Store a batch of events. Events that are already stored are skipped, so a driver may send an event again, also in a different batch.
 
     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run
-    is fenced. After the run has ended, the status is also 410, unless each new event in the batch answers an unanswered command."""
+    is fenced. After the run has ended, the API accepts only batches in which each new event answers an unanswered command. For any other
+    batch of an ended run, the status is 410."""
     secret = bearer(request)
     db_gate, tasks = services.db_gate, services.tasks
     body = await _body(request, lambda: db_gate.run(partial(service.known_run, run_id=run_id, secret=secret)))

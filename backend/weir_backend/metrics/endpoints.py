@@ -36,8 +36,8 @@ def get_job_metrics(
 ) -> Response:
     """Get time series of each subtask and slot: throughput, time per activity, memory, gauges."""
     found = service.job_metrics(session, job_id, since=since, step_s=step_s, chain=chain)
-    # Serialise the series here, because FastAPI would validate all of the hundred thousand numbers again. The validation would
-    # take longer than the computation of the numbers.
+    # Serialise the series here, so that FastAPI does not validate the numbers again. For a hundred thousand numbers, the validation would
+    # take longer than the computation.
     return Response(found.model_dump_json(), media_type="application/json")
 
 

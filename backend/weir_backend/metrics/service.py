@@ -55,8 +55,9 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """Return the chains of the newest graph, and the ids of all graphs with the same chains, possibly with a different parallelism. Return None
-    instead of the ids if all graphs have the same chains. In a graph with other chains, the same chain number can mean a different chain."""
+    """Return the chains of the newest graph, and the ids of all graphs with the same chains, possibly with a different parallelism. The
+    list of ids is None if all graphs of the job have the same chains. In a graph with other chains, the same chain number can mean a
+    different chain."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None

@@ -92,7 +92,7 @@ class Job(Base):
     next_start: Mapped[dict[str, Any] | None]
     """The start point that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
     checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path.
-    When a run after number K has reached RUNNING, ``next_start`` has no effect any more."""
+    After a run with a number above ``after_run`` has reached RUNNING, ``next_start`` has no effect any more."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the newest event of the job."""
     checkpoint_reported_at: Mapped[datetime | None]

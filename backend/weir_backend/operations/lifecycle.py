@@ -38,8 +38,8 @@ _WAITING_FOR_CHECKPOINT = frozenset(
 
 
 def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
-    """Return the timeout of an operation. If the operation waits for a checkpoint, and the ``checkpoint_timeout`` of the job is longer than the
-    default, add the difference to the timeout of the operation."""
+    """Return the timeout of an operation. For an operation that waits for a checkpoint, the timeout includes the time by which
+    ``checkpoint_timeout`` exceeds the default."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
     return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 

@@ -151,8 +151,8 @@ class Reconciler:
 
 
 def _is_of(run: Run, operation: Operation) -> bool:
-    """Return whether the state of the run decides the outcome of the operation. The run decides the outcome if its number is larger than
-    ``after_run`` of the operation. The run also decides the outcome if the operation starts the job and the run has finished."""
+    """Return whether the state of the run decides the outcome of the operation. A run decides the outcome of an operation if the number of
+    the run is larger than ``operation.after_run``. A finished run also decides the outcome of an operation that starts the job."""
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 

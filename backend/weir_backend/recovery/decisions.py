@@ -30,8 +30,8 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""The maximum time that Weir waits for the end of a run that did not start, counted from the deadline of the operation. Only a run on an
-unreachable host can need more time than ``REVERT_TIMEOUT`` to end."""
+"""If a run does not start before the deadline of the operation, Weir cancels the run. Weir waits for the end of this run until
+``REVERT_TIMEOUT`` after the deadline. Only a run on an unreachable host can need more time than ``REVERT_TIMEOUT`` to end."""
 PIN_TIMEOUT = timedelta(seconds=30)
 """The maximum time that the start of a job waits for the pin of the safety savepoint. After ``PIN_TIMEOUT``, the job
 starts without the pin, because only an undo of the plan needs the pin."""

@@ -59,7 +59,7 @@ def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[Rec
 
 
 def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
-    """Return the other applied plans of the same job that have a safety savepoint, newest first. Leave out the newest ``skipped`` plans."""
+    """Return the other applied plans of the same job that have a safety savepoint, newest first. Omit the ``skipped`` newest plans."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)

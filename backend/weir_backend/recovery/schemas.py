@@ -133,8 +133,8 @@ class PlanPreview(ResponseModel):
     `checkpoint`, `path` and `without_state`, the plan stops the job, and the job then resumes from its newest checkpoint. `age_s` is the age of
     `checkpoint` when the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced.
     `sinks_with_duplicates` contains the sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the
-    checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the
-    job resumes from its newest checkpoint, readers can see only the records of this checkpoint twice."""
+    checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If
+    the job resumes from its newest checkpoint, all records that readers can see twice belong to this checkpoint."""
 
     checkpoint: int | None
     completed_at: datetime | None

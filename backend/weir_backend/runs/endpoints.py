@@ -22,8 +22,8 @@ router = APIRouter(tags=["runs"])
 @router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
 def list_runs(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[RunRead]:
     """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares its value with the state that the driver of a run
-    last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter finds no runs with
-    `state=RECONCILING`."""
+    last reported. For an unreachable run, the response contains the state RECONCILING instead of the reported state. Therefore, the filter
+    `state=RECONCILING` matches no run."""
     return service.list_runs(session, wanted, response)
 
 

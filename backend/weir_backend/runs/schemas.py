@@ -14,9 +14,9 @@ from weir_backend.models import RunState
 class RunRead(ResponseModel):
     """One driver of a job. `number` is the number of the run; the runs of a job have consecutive numbers. `generation` is the newest generation
     that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not reported the end.
-    `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in `runs` on `host`.
-    `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the reason why the job is
-    not reassigned although `host` is unreachable."""
+    `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory, which is in the
+    directory `runs` on `host`. `files_cleared_at` is the time at which `directory` and the log in it were deleted. `reassignment_problem`
+    is the reason why the job is not reassigned although `host` is unreachable."""
 
     id: int
     job_id: int

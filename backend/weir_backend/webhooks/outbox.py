@@ -1,5 +1,5 @@
-"""The outbox of messages to webhooks. A message about an alert is stored in the transaction that stores the alert. When this
-transaction has committed, a worker sends the message at least once.
+"""The outbox of messages to webhooks. A message about an alert is stored in the transaction that stores the alert. After the commit, a
+worker sends the message at least once.
 
 A worker claims a webhook for a limited time. Until the claim ends, no other worker sends messages to the webhook, so a slow receiver occupies at
 most one worker. The messages about one alert arrive in order. The order of messages about different alerts is not guaranteed, because the worker

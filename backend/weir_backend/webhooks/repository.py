@@ -157,8 +157,8 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """Mark all pending deliveries of a webhook as failed, except test messages. Return the number of deliveries that were
-    marked."""
+    """Mark all pending deliveries of a webhook as failed, except test messages. Return the number of deliveries that this call has marked
+    as failed."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)

@@ -27,7 +27,8 @@ def log_in(
     """Open a session for the subject of verified ``claims``. A new user without a role in ``claims`` becomes a viewer if
     ``allow_new`` is True, and is refused otherwise. Raises Forbidden, Conflict."""
     wanted = role_in(claims, role_claim)
-    # Match users by subject, never by name. At the provider, a user could choose the name of another user of Weir, and log in as that user.
+    # Match users by subject, never by name. If Weir matched users by name, a user could choose another user's name at the provider and log
+    # in as that user.
     subject = f"{claims['iss']} {claims['sub']}"
     user = repository.locked_user_of_subject(session, subject)
     if user is None:
