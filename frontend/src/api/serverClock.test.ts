@@ -10,7 +10,7 @@ describe('the estimated server time', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('the server time equals the browser time if the difference of the clocks is below the tolerance', async () => {
+  it('the server time equals the browser time if the clocks differ by less than the tolerance', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     for (const offsetMs of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + offsetMs), NOON);
     expect(serverNow()).toBe(NOON);

@@ -14,7 +14,7 @@ export function syncServerClock(date: string | null, localMs: number): void {
   const serverMs = date === null ? NaN : Date.parse(date);
   if (Number.isNaN(serverMs)) return;
   const difference = serverMs + HALF_A_SECOND_MS - localMs;
-  // Ignore small differences, because a single slow response would otherwise change all ages on the page.
+  // Ignore small changes of the clock offset, because a single slow response would otherwise change all ages on the page.
   if (Math.abs(difference - offsetMs) > TOLERANCE_MS) offsetMs = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
 }
 

@@ -16,7 +16,7 @@ export const authProvider: AuthProvider = {
     try {
       await logOut();
     } catch {
-      // If the API does not respond, the session stays valid until it expires. React-admin shows the log-in page in any case.
+      // If the API does not respond, the session stays valid until it expires. React-admin shows the log-in page even if the log-out request fails.
     }
   },
   async checkAuth() {

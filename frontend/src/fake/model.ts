@@ -37,7 +37,7 @@ export interface SubtaskSnapshot {
   syncMs: number;
   asyncMs: number;
   stateBytes: number;
-  /** The bytes that this checkpoint wrote, without the state in files of earlier checkpoints. */
+  /** The number of bytes that this checkpoint wrote. Files of earlier checkpoints do not count. */
   writtenBytes: number;
 }
 

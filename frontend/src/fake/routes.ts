@@ -18,7 +18,7 @@ export type Route = [method: string, path: RegExp, needs: Permission | null, ans
 /** Return the pattern of a path such as `/jobs/:id/specs/:id`. `RouteRequest.ids` contains the number for each `:id`. */
 export const apiPath = (path: string): RegExp => new RegExp(`^/api/v1${path.replaceAll(':id', '(\\d+)')}$`);
 
-/** Check the header If-Match. Return null if the header has the current version of the resource, else an error response. */
+/** Check the header If-Match. Return null if If-Match contains the current version of the resource. Otherwise, return an error response. */
 export function checkIfMatch({ request }: Pick<RouteRequest, 'request'>, { version }: { version: number }): Response | null {
   const seen = request.headers.get('If-Match');
   if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');

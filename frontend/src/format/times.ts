@@ -39,12 +39,12 @@ export function duration(ms: number | null | undefined): string {
 /** Remove a zero decimal from a duration, as in `5 s` for `5.0 s`. Used for configured durations and axis labels. */
 export const dropZeroTenths = (text: string): string => text.replace('.0 ', ' ');
 
-/** Return a relative time, such as `5 s ago`, `1 h 30 min ago` or `in 3 min`. The difference is rounded down, so that `1 min ago` never appears before one minute has passed. */
+/** Return a relative time, such as `5 s ago`, `1 h 30 min ago` or `in 3 min`. The returned time is rounded down, so that `1 min ago` never appears before one minute has passed. */
 export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
   if (at === null) return NO_VALUE;
   const away = Math.abs(nowMs - at);
-  // The page's clock ticks once a second and differs from the server's clock, so show small differences as `just now`.
+  // Show a time in the near future as `just now`, because the page's clock can be behind the server's clock.
   if (away < SECOND || (at > nowMs && away < CLOCK_SKEW)) return 'just now';
   const distance =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`

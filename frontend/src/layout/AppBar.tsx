@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** A menu item: administrators open their own account, and all other users open their tokens and sessions. */
+/** A menu item that leads administrators to their own account, and all other users to their tokens and sessions. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

@@ -9,7 +9,7 @@ import { useEventStream } from './useEventStream';
 type JobStore = Store<JobLive, JobUpdate>;
 const Context = createContext<JobStore | null>(null);
 
-/** The minimum interval between refetches. Without a minimum, a job with many checkpoints a second would cause many requests a second. */
+/** The minimum interval between refetches. Without a minimum interval, a job with many checkpoints a second would cause many requests a second. */
 const REFETCH_MS = 1_000;
 
 /** Subscribes to the stream of one job, provides the live state to its children, and refetches stale queries. */

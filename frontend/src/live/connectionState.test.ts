@@ -46,7 +46,7 @@ describe('the connection state', () => {
     expect(play(connecting(0), { type: 'paused' }, { type: 'opened', nowMs: 900 })).toEqual({ status: 'live', heardAtMs: 900 });
   });
 
-  it('the connection is refused after the API has refused the stream', () => {
+  it('the connection has the status `refused` after the API has refused the stream', () => {
     expect(play(live, { type: 'refused', nowMs: 1, reason: 'there is no job 7' })).toEqual({ status: 'refused', reason: 'there is no job 7' });
   });
 });

@@ -31,7 +31,7 @@ export class SseParser {
     for (const line of lines) {
       if (line !== '') this.#field(line);
       else {
-        // Set the id only when the event is complete. If a client resumed after the id of an incomplete event, it would never receive this event.
+        // Update `#lastId` only when the event is complete. If a client resumed after the id of an incomplete event, it would never receive this event.
         this.#lastId = this.#id;
         if (this.#data.length > 0) messages.push({ event: this.#event || 'message', data: this.#data.join('\n') });
         this.#event = '';

@@ -13,8 +13,9 @@ export const HIDDEN_MS = 60_000;
 type StreamUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
 /**
- * Return a store with the state that `reduce` computes from the messages and the connection of the stream at `path`. The stream is open while the
- * component is mounted, except after the page has been hidden for `HIDDEN_MS`. If `path` changes, the component needs a new `key`.
+ * Return a store for the stream at `path`. `reduce` computes the state of the store from the messages of the stream and from changes of the
+ * connection. The stream is open while the component is mounted, except after the page has been hidden for `HIDDEN_MS`. If `path` changes, the
+ * component needs a new `key`.
  */
 export function useEventStream<State>(path: string, initial: (nowMs: number) => State, reduce: (state: State, update: StreamUpdate) => State): Store<State, StreamUpdate> {
   const [store] = useState(() => new Store(initial(serverNow()), reduce));

@@ -30,7 +30,7 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
   );
 }
 
-/** A function that sets the name of the displayed detail. Null means that the page shows no detail. */
+/** A function that adds the name of a displayed detail to the document title. Null means that the page shows no detail. */
 const TitleContext = createContext<(name: string | null) => void>(() => {});
 
 /** Put a name at the start of the document title while the component is mounted. Use this hook for details that have their own URL. */

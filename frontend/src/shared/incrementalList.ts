@@ -6,7 +6,8 @@ import { useEffect, useState } from 'react';
  */
 export interface IncrementalList<Row> {
   /**
-   * `source` contains the rows that the caller set last. `target` equals `source`, except that a row that is displayed unchanged stays the same object.
+   * `source` contains the rows that the caller set last. `target` contains the same rows, but keeps the object of each displayed row that has not
+   * changed.
    */
   source: readonly Row[];
   target: readonly Row[];

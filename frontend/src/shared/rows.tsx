@@ -1,5 +1,5 @@
 /**
- * Links and buttons for the first cell of a row. Rows react only to clicks, so the links and buttons make rows accessible by keyboard.
+ * Links and buttons for the first cell of a row. Keyboard users need these links and buttons, because rows react only to clicks.
  */
 import { Box, Link } from '@mui/material';
 import type { ReactNode } from 'react';

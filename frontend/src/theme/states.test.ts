@@ -22,7 +22,7 @@ const ENUMS: Partial<Record<StateKind, keyof typeof schema>> = {
 };
 
 describe('states', () => {
-  it.each(Object.entries(ENUMS))('the states of kind %s that have a tone are exactly the states in the OpenAPI document', (kind, name) => {
+  it.each(Object.entries(ENUMS))('STATES and the OpenAPI document contain the same states of kind %s', (kind, name) => {
     expect(Object.keys(STATES[kind as StateKind]).sort()).toEqual([...(schema[name] as readonly string[])].sort());
   });
 

@@ -23,7 +23,7 @@ describe('home', () => {
     expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
   });
 
-  it('says how many jobs the page covers if there are more jobs than the page fetches', async () => {
+  it('says how many jobs the page covers if the page does not fetch all jobs', async () => {
     const installation = new Installation(Date.now());
     const resting = installation.find(7)!;
     for (let id = 10; id <= JOBS_MAX + 1; id += 1) installation.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });

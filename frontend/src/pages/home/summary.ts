@@ -13,7 +13,7 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
       ...job,
       desired_state: news.desired_state,
       state: currentState(job, news),
-      // The home page does not show `is_savepoint`, and the stream does not contain this field.
+      // The stream does not contain `is_savepoint`. Any value is correct, because the home page does not show this field.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });

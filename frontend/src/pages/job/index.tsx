@@ -49,7 +49,7 @@ function OneJob({ jobId }: { jobId: number }) {
 function Shell() {
   const job = useJob();
   const { '*': rest } = useParams();
-  // The stream reports a new state before the polled job contains it, but only the polled job shows whether the driver is unreachable.
+  // The stream reports a new state earlier than the polled job. Only the polled job shows whether the driver is unreachable.
   const run = useJobLive((live) => live.run);
   const state = run && job.state !== 'RECONCILING' && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (

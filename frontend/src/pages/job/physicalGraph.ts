@@ -75,8 +75,8 @@ export const chainName = (operators: readonly { name: string }[], index: number)
 export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);
 
 /**
- * Return the number of channels of an edge. A forward edge connects subtasks with equal indexes. All other edges connect each source subtask to
- * each target subtask.
+ * Return the number of channels of an edge. A forward edge connects subtasks with equal indexes. An edge that is not forward connects each source
+ * subtask to each target subtask.
  */
 export function channelCount(edge: Edge, { chains }: PhysicalGraph): number {
   const parallelism = (index: number): number => chains.find((one) => one.index === index)?.parallelism ?? 0;

@@ -45,7 +45,7 @@ type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
 /**
- * Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, no bar is open.
+ * Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, the result contains no open bars.
  */
 export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
@@ -56,7 +56,7 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // The first bar in `ended` has the latest end.
+    // `ended` is sorted by end time, latest first.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
     limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
@@ -85,8 +85,8 @@ const barName = (chain: ChainStatistics, index: number): string => `${chainName(
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // A subtask that has not acknowledged has taken longer than all subtasks that have acknowledged. An open bar is therefore at least as long as all
-  // other bars. The computed time since the trigger can be too short, because the clocks of driver and browser differ.
+  // An open bar is at least as long as all other bars, because its subtask has taken longer than all subtasks that have acknowledged. The computed
+  // time since the trigger can be too short, because the clocks of the driver and the browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }

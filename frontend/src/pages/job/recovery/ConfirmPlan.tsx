@@ -18,7 +18,10 @@ interface Props {
   onDiscard(): void;
 }
 
-/** Confirms or discards a plan. The user must type the job name if the plan revokes output, and select a checkbox if readers see records twice. */
+/**
+ * Confirms or discards a plan. If the plan revokes output, the user must type the job name. If readers see records twice, the user must select a
+ * checkbox.
+ */
 export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props) {
   const job = useJob();
   const [typed, setTyped] = useState('');
@@ -28,7 +31,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
   const { sinks_with_duplicates: duplicates, inspection } = plan.preview;
   const needsName = revokesOutput(plan);
   const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
-  // The preview already shows a pending inspection and the problem that an inspection has found, so this form does not repeat them.
+  // This form omits a reason that the preview already shows: a pending inspection, or a problem that the inspection has found.
   const problem = inspectionProblem(plan);
   const isInPreview = inspection === null || (problem !== null && reason !== null && reason.includes(problem));
   const shown = isInPreview ? null : reason;

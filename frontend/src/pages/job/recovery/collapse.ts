@@ -48,7 +48,8 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
   const checkpoints = rows.flatMap((row) => (row.kind === 'checkpoint' ? [row.checkpoint] : []));
   const [newest, oldest, row] = [checkpoints[0], checkpoints.at(-1), rows[0]];
   if (!newest || !oldest || !row) return null;
-  // The run alone does not identify a stretch. If some checkpoints of a run are on an abandoned branch, the checkpoints of the run are in two lanes.
+  // The run id alone is not a unique name for a stretch of rows. If some checkpoints of a run are on an abandoned branch, the checkpoints of the run
+  // are in two lanes.
   const stretch = `${oldest.run_id}-${row.lane}`;
   return { key: `collapse-${stretch}-${newest.number}`, stretch, kind: 'collapsed', lane: row.lane, current: row.current, newest: newest.number, oldest: oldest.number, count: checkpoints.length };
 }

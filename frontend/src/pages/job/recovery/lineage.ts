@@ -188,7 +188,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // If several rows follow the top row of a piece, the oldest row extends the piece, and each other row starts a new piece.
+    // Several rows can follow the top row of a piece. The oldest of these rows extends the piece, and each other row starts a new piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);

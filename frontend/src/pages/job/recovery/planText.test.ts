@@ -44,7 +44,7 @@ it('each step of a plan is done, running, pending or failed', () => {
   expect(stages({ state: 'FAILED', phase: null }, 'FAILED')).toEqual(['verifying: done', 'stopping: failed']);
 });
 
-it('a plan started a run if both have the same restore origin and the run was created while the plan was being applied', () => {
+it('the plan that started a run has the restore origin of the run, and was being applied when the run was created', () => {
   const at = (minute: number): string => `2026-01-01T00:0${minute}:00Z`;
   const plan = (id: number, approved: number | null, ended: number | null) => ({ id, preview: { checkpoint: 40 }, approved_at: approved === null ? null : at(approved), ended_at: ended === null ? null : at(ended) }) as never;
   const back = (number: number) => ({ at: 'checkpoint', number }) as const;

@@ -128,7 +128,7 @@ describe('the recovery tab', () => {
     expect(screen.getByRole('checkbox', { name: /accept duplicate records/ })).not.toBeChecked();
   });
 
-  it('shows the required permission to a user who must not confirm a rollback', async () => {
+  it('shows which permission a user needs to confirm a rollback', async () => {
     const { fake, user } = await renderJob(1, '/recovery', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
     await screen.findByText(/A worker is verifying the files/);

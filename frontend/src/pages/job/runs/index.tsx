@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** Time columns show the relative time below the time of day. Time columns are therefore narrow, and leave space for the column Reason. */
+/** To save space for the column Reason, time columns show the relative time below the time of day. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {

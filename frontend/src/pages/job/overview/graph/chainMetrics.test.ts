@@ -54,7 +54,7 @@ describe('the rate of an edge', () => {
   const metrics = chainMetrics(graph, subtasks, chains);
   const edge = graph.edges[0]!;
 
-  it('an edge has the output rate of its source chain, and a broadcast edge has this rate for each target subtask', () => {
+  it('the rate of an edge is the output rate of its source chain; for a broadcast edge, this rate is multiplied by the number of target subtasks', () => {
     const rate = metrics.get(edge.source)!.recordsOutPerS!;
     expect(edgeRate(edge, metrics)).toBe(rate);
     expect(edgeRate({ ...edge, partitioning: 'broadcast' }, metrics)).toBe(rate * metrics.get(edge.target)!.subtasks.length);

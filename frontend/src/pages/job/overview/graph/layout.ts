@@ -59,7 +59,10 @@ export function zoomedOutCellGrid(parallelism: number, height: number): CellGrid
   return { step, size: step * 0.88, columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
 }
 
-/** For each wavefront step, the share of a cell's height that is filled. Each step has a different share, so that users can distinguish the steps without colour. */
+/**
+ * For each wavefront step, the share of a cell's height that is filled. Each step fills a different share of the cell, so that users can distinguish
+ * the steps without colour.
+ */
 export const STEP_FILL = [0, 0.4, 0.75, 1] as const;
 
 /** Return an SVG path of the cells for which `is` returns true. Each cell is filled from the bottom up to `share` of its height. */

@@ -6,7 +6,7 @@ const frames = (playback: Playback, count: number, passedMs = 16): Playback =>
   Array.from({ length: count }).reduce<Playback>((before) => reducePlayback(before, { type: 'frame', passedMs }), playback);
 
 describe('the playback', () => {
-  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('by default, a checkpoint of %d ms is slowed down by a factor of %d', (durationMs, slowdown) => {
+  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('by default, the replay of a checkpoint of %d ms is slowed down by a factor of %d', (durationMs, slowdown) => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 

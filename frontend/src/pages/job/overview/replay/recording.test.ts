@@ -36,8 +36,8 @@ describe('the recording of a completed checkpoint', () => {
       const passedMs = moment(recording, subtask, SNAPSHOTTED);
       expect(moment(recording, subtask, ACKNOWLEDGED)).toBe(afterMs);
       expect(passedMs).toBeLessThanOrEqual(afterMs);
-      // In the fake backend, a subtask can acknowledge before its barrier arrives. For such a subtask, the recording assumes that the barrier passed
-      // the subtask at its acknowledgement.
+      // In the fake backend, a subtask can acknowledge before its barrier arrives. If a subtask acknowledged before its barrier arrived, the
+      // recording assumes that the barrier passed the subtask at the time of the acknowledgement.
       if (passedMs < afterMs) {
         expect(passedMs - moment(recording, subtask, ALIGNING)).toBeGreaterThanOrEqual(alignmentMs - 1e-6);
         forEachNeighbour(topology, subtask, 'inputs', (other) => expect(moment(recording, other, SNAPSHOTTED)).toBeLessThanOrEqual(passedMs));
@@ -64,7 +64,7 @@ describe('the recording of a completed checkpoint', () => {
 });
 
 describe('the recording of a failed checkpoint', () => {
-  it('the recording contains only acknowledgements, is not exact, and ends with the failure of the checkpoint', () => {
+  it('the recording of a failed checkpoint contains only acknowledgements, is not exact, and ends with the failure', () => {
     const recording = buildRecording(failed, topology)!;
     expect(recording).toMatchObject({ exact: false, end: 'failed' });
     expect(recording.facts.map(({ step }) => step)).toEqual([3, 3, 3, 3, 3]);

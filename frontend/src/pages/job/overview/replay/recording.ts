@@ -2,9 +2,9 @@
  * Converts a stored checkpoint to a recording, which lists all changes of wavefront steps in chronological order. Pure.
  *
  * A subtask measures its start delay, alignment, sync phase and async phase with its own clock. The times of the wavefront steps are derived from the
- * measurements of all subtasks and from the order in which barriers travel. The barrier passes all upstream subtasks of a subtask before the subtask
- * itself. The barrier passes a subtask only after its start delay and its alignment. Each step gets the earliest time that is consistent with all
- * measurements.
+ * measurements of all subtasks and from the order in which barriers travel. A subtask forwards the barrier only after all its upstream subtasks have
+ * forwarded the barrier. A subtask also forwards the barrier only after its start delay and its alignment. Each step gets the earliest time that is
+ * consistent with all measurements.
  */
 import type { Schemas } from '../../../../api/types';
 import { forEachNeighbour, subtaskNumber, type Topology } from '../wavefront/topology';

@@ -42,8 +42,8 @@ export function findBlocker(wave: Wavefront): Blocker | null {
     const sentMs = allSentMs(wave, subtask);
     if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
-  // If a subtask delays the barrier, return this subtask and not a subtask that is writing its state. Downstream subtasks cannot start their
-  // snapshots before the barrier arrives.
+  // A subtask that delays the barrier takes precedence over subtasks that are writing their state. Downstream subtasks cannot start their snapshots
+  // before the barrier arrives.
   if (held) {
     const inputs: number[] = [];
     forEachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
@@ -71,11 +71,14 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
 
 /** The progress of a barrier over the channels of one edge. */
 interface ChannelProgress {
-  /** The number of channels that contain or have delivered the barrier, while the target subtask is waiting for the barriers of other channels. */
+  /**
+   * The number of blocked channels. A channel is blocked if the barrier was sent on this channel, and the target subtask is waiting for the barriers
+   * of other channels.
+   */
   blocked: number;
   /**
-   * The number of channels with a barrier in flight. The target subtask of such a channel is aligning, although all its upstream subtasks have sent
-   * the barrier. In at least one input channel of an aligning subtask, the barrier is still queued behind records.
+   * The number of channels with a barrier in flight. A barrier counts as in flight if the target subtask is aligning, although all upstream subtasks
+   * have sent the barrier. In at least one input channel of an aligning subtask, the barrier is still queued behind records.
    */
   inFlight: number;
 }
@@ -191,7 +194,7 @@ export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: To
 
 /**
  * Describe why a subtask is aligning. A barrier that has not arrived is queued behind records. If the steps are inferred from acknowledgements, a
- * stateful subtask or a sink could also be writing its snapshot already.
+ * stateful subtask or a sink may instead be writing its state.
  */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);

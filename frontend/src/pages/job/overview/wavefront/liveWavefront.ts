@@ -40,7 +40,7 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   if (live.checkpoint !== null && checkpoint < live.checkpoint.number) return live;
   if (same && live.wave?.end) return live.checkpoint?.id === checkpoint_id ? live : { ...live, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger } };
   const lastMs = progress.progress.reduce((last, [, , atMs]) => Math.max(last, atMs!), 0);
-  // The clocks of driver and browser can differ. The assumed trigger time must be early enough that no acknowledgement is in the future.
+  // The clocks of driver and browser can differ. Choose a trigger time for which all acknowledgements are in the past.
   const reportedMs = Date.parse(triggered_at);
   const latestStartMs = Math.min(nowMs - lastMs, nowMs - reportedMs > CLOCK_SKEW_MS ? reportedMs : nowMs);
   const triggeredMs = same ? Math.min(live.triggeredMs, latestStartMs) : latestStartMs;

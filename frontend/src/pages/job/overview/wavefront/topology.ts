@@ -5,7 +5,7 @@
 import type { PhysicalGraph } from '../../physicalGraph';
 
 interface Link {
-  /** The position in `chains` of the chain at the other end of the edge. */
+  /** The other chain of the edge, as an index in `chains`. */
   chain: number;
   /**
    * Whether each subtask is connected only to the subtask with the same index. If `forward` is false, each upstream subtask is connected to all
@@ -25,7 +25,7 @@ export interface Topology {
   count: number;
   /** The chains in topological order. */
   chains: readonly ChainBlock[];
-  /** For each chain index, the position of the chain in `chains`. */
+  /** Maps the index of a chain to its position in `chains`. */
   at: ReadonlyMap<number, number>;
   /** For each subtask number, the position of its chain in `chains`. */
   chainOf: Int32Array;

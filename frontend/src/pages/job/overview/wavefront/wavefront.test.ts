@@ -36,11 +36,11 @@ describe('the wavefront', () => {
     expect(all(initialWavefront(topology, { exact: false }))).toEqual(['00', '0', '00', '00']);
   });
 
-  it('after the acknowledgement of a source, its downstream subtasks are aligning', () => {
+  it('after a source has acknowledged, its downstream subtasks are aligning', () => {
     expect(all(live([0, 0, 5]))).toEqual(['30', '0', '11', '00']);
   });
 
-  it('after the acknowledgement of a subtask, the barrier has passed all its upstream subtasks', () => {
+  it('if a subtask has acknowledged, the barrier has passed all upstream subtasks of this subtask', () => {
     const wave = live([3, 1, 40]);
     expect(all(wave)).toEqual(['22', '2', '12', '03']);
     expect(wave.acknowledged).toBe(1);
