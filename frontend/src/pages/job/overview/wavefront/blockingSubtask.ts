@@ -194,7 +194,7 @@ export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: To
 
 /**
  * Describe why a subtask is aligning. A barrier that has not arrived is queued behind records. If the steps are inferred from acknowledgements, a
- * stateful subtask or a sink may instead be writing its state.
+ * stateful subtask or a sink may be writing its state instead of aligning.
  */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);
