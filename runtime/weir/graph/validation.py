@@ -91,5 +91,5 @@ def _column_difference(actual: list[str], expected: list[str]) -> str:
     missing = ", ".join(repr(name) for name in expected if name not in actual)
     extra = ", ".join(repr(name) for name in actual if name not in expected)
     if missing:
-        return f"does not have {missing}" + (f" and has {extra}" if extra else "")
+        return f"does not have {missing}" + (f" but has {extra}" if extra else "")
     return f"also has {extra}" if extra else f"has the order {', '.join(actual)} instead of {', '.join(expected)}"

@@ -20,7 +20,8 @@ SPLITS = tuple(SplitRead(Split(str(n), {"first": n, "of": 2, "rows": None}), 300
 
 
 def record_by_record(*, factor: int = 1) -> CheckpointContents:
-    """Compute the three running aggregates of the job record by record. Return the resulting checkpoint contents."""
+    """Compute the three running aggregates of the job record by record. Return the contents of a checkpoint with
+    these aggregates."""
     counts = key_counts(SPLITS, seed=SEED, distinct=DISTINCT)
     rows, sums = 0, {"key": 0, "third": 0}
     for key, count in zip(counts.keys.tolist(), counts.rows.tolist(), strict=True):

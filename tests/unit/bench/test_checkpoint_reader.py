@@ -50,7 +50,7 @@ def example_sources() -> tuple[dict[OperatorUid, Source], tuple[Split, ...]]:
     return {READ: source}, source.splits(2)
 
 
-def test_the_result_contains_only_started_and_finished_splits() -> None:
+def test_the_reader_returns_only_started_and_finished_splits() -> None:
     source_map, (finished, started, assigned, _) = example_sources()
     positions = (Split(started.id, started.payload, 17), Split(assigned.id, assigned.payload))
     taken = manifest([OperatorSnapshot(READ, 0, splits=positions)], AssignerState((), finished=1, next=3))

@@ -34,8 +34,8 @@ def test_the_throughput_of_a_run_is_computed_over_its_own_turns_only() -> None:
 def test_the_rate_of_each_subtask_is_computed_from_its_own_reports() -> None:
     slow = [(10.0, 0), (10.0, 0), (10.5, 10), (11.0, 20)]
     fast = [(10.0, 0), (10.2, 0), (10.5, 30), (10.7, 50)]
-    # One subtask reads 20 records per second for 1 s, the other reads 100 records per second for 0.5 s. The average time is
-    # 0.75 s, so the result is (20 + 100) * 0.75 records.
+    # One subtask reads 20 records per second for 1 s. The other subtask reads 100 records per second for 0.5 s. The average
+    # time is 0.75 s, so the result is (20 + 100) * 0.75 records.
     assert rate_of([slow, fast], CLOCK) == (90, pytest.approx(0.75))
 
 

@@ -33,7 +33,7 @@ def test_the_id_of_a_checkpoint_that_does_not_exist_is_refused() -> None:
         checkpoints.print_verification(MemoryStorage(), "job", CheckpointId(9), as_json=False)
 
 
-def test_a_job_whose_name_is_shortened_in_storage_is_found_by_its_full_name_or_without_a_name() -> None:
+def test_a_job_with_a_shortened_name_in_storage_is_found_by_its_full_name_or_as_the_only_job() -> None:
     storage, name = MemoryStorage(), "a." * 60 + "b"
     layout = JobLayout(name)
     JobLog(storage, layout).append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)

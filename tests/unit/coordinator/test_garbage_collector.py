@@ -160,8 +160,8 @@ def test_summaries_limit_the_length_of_the_log() -> None:
 
 
 def test_no_summary_is_written_while_an_append_is_open() -> None:
-    """If a summary replaced the log entry of the open append, a retry of the append would not find this entry. Without the
-    entry, the retry would treat the id of the checkpoint as used."""
+    """If a summary replaced the log entry of the open append, a retry of the append would not find this entry. If a
+    retry does not find its log entry, the job log refuses the checkpoint id as already used."""
     storage = _Storage()
     run = _Run(storage, summary_every=1).started()
     pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0)

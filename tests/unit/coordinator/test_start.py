@@ -75,7 +75,7 @@ def test_a_user_can_resume_from_an_older_backup_but_not_from_an_empty_directory(
         start_checkpoint(LocalStorage(str(tmp_path / "mounted-elsewhere")), from_backup)
 
 
-def test_a_run_from_an_older_backup_does_not_reuse_the_checkpoint_ids_after_the_backup() -> None:
+def test_a_run_from_an_older_backup_skips_the_checkpoint_ids_that_the_backup_does_not_contain() -> None:
     known = Resume(at_least=CheckpointId(500), older_allowed=True)
     assert skip_known_checkpoints(FirstNumbers(), known) == FirstNumbers(checkpoint=CheckpointId(501 + SKIPPED_IDS_MAX))
     higher = FirstNumbers(Generation(7), CheckpointId(900), ("revoked",))

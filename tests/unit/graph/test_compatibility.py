@@ -52,7 +52,7 @@ def test_a_graph_without_a_sink_of_the_checkpoint_is_refused() -> None:
         check(without(logical, "copy"), logical)
 
 
-def test_a_start_with_a_new_uid_for_a_changed_aggregate_reports_that_its_state_is_lost() -> None:
+def test_a_start_with_a_new_uid_for_a_changed_aggregate_reports_the_loss_of_the_old_state() -> None:
     def totals(uid: str) -> LogicalGraph:
         total = counts(uid, "split", "word", accumulator="sum", column="length")
         return graph(source("lines"), row_map("split", "lines"), total, sink("out", uid))

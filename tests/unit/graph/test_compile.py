@@ -144,7 +144,7 @@ def test_the_error_for_a_graph_that_cannot_run_names_the_operator(
     [
         (("length",), "does not have 'word'"),
         (("word", "length", "count"), "also has 'count'"),
-        (("words", "length"), "does not have 'word' and has 'words'"),
+        (("words", "length"), "does not have 'word' but has 'words'"),
         (("length", "word"), "has the order length, word instead of word, length"),
     ],
 )

@@ -1,5 +1,5 @@
-"""Checks that a source whose uid is in the checkpoint still reads the same input. The splits of the
-checkpoint belong to the old input. If a run accepted a changed input, it would read these splits and ignore the new input."""
+"""Checks that a source whose uid is in the checkpoint still reads the same input. The splits of the checkpoint belong to the
+old input. If a run accepted a changed input, the run would read the old splits and ignore the new input."""
 
 from __future__ import annotations
 

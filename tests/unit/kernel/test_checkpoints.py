@@ -97,7 +97,7 @@ def test_the_reason_of_a_checkpoint_timeout_names_the_subtasks_that_have_not_ack
     assert str(SUBTASKS[0]) not in aborted.reason
 
 
-def test_a_failed_manifest_aborts_a_checkpoint_and_a_shutdown_after_a_written_manifest_keeps_the_checkpoint() -> None:
+def test_a_checkpoint_can_be_aborted_only_until_its_manifest_is_written() -> None:
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     acknowledge_all(checkpoints, ONE)

@@ -351,7 +351,7 @@ def send_heartbeats(
     return effects
 
 
-def test_a_stack_sample_in_two_messages_names_the_function_of_a_long_step() -> None:
+def test_a_stack_sample_that_arrives_in_two_messages_names_the_function_of_a_long_step() -> None:
     job = Job(STALLS).running()
     dump = (
         b'Thread 0x1 (most recent call first):\n  File "/jobs/flights.py", line 3 in parse\n'

@@ -37,11 +37,13 @@ def test_warm_up_compiles_every_numba_kernel_once() -> None:
 
 def test_a_change_in_any_file_with_numba_kernels_invalidates_all_cached_kernels() -> None:
     """Numba itself detects only a change of the file that contains the cached kernel. A cached kernel can call a
-    kernel in another file. If only this other file changed, numba would use the old code of the called kernel."""
+    kernel in another file. If only the file of the called kernel changed, numba would use the old code of this kernel."""
     assert {kernel._cache._cache_file._source_stamp for kernel in kernels().values()} == {numba_support._DIGEST}
     root = Path(weir.__file__).parent
     for name in kernels():
         module = sys.modules[name.rpartition(".")[0]]
         assert module.__file__ is not None
         file = Path(module.__file__)
-        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "the digest covers the file"
+        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", (
+            "the cache digest covers each file with kernels"
+        )

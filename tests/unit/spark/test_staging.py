@@ -146,7 +146,7 @@ def test_a_superseded_run_deletes_only_its_own_marker(tmp_path: Path) -> None:
         older_marker.write()
         own_marker.write()
         assert own_marker.other_markers() == frozenset(), (
-            "the result omits markers younger than a day, because their runs can still be waiting for slots"
+            "``other_markers`` omits markers younger than a day, because the runs of these markers can still be waiting for slots"
         )
         os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
         _clean_up(rows, own_marker, own_marker.other_markers(), progress)

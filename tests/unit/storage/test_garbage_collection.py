@@ -327,7 +327,7 @@ def test_after_a_crash_at_any_step_the_next_run_can_restore_and_deletes_all_orph
         }
         manifests = {record.manifest_path for record in after.log.view.kept}
         assert set(after.paths()) == needed | manifests, f"an orphaned file is left after a crash at step {cut}"
-    assert finished, "the test must try all steps"
+    assert finished, "the last run must complete all steps without a crash"
 
 
 def test_a_checkpoint_is_retired_in_the_log_before_its_first_file_is_deleted() -> None:

@@ -319,7 +319,7 @@ def test_an_append_to_a_full_disk_raises_storage_full_and_writes_no_entry() -> N
     assert isinstance(log.append(started(1), at=1), Appended)
 
 
-def test_an_append_without_a_response_reports_number_taken_if_another_process_appended_first() -> None:
+def test_an_append_without_a_response_detects_that_another_process_has_taken_the_number() -> None:
     storage = _LostResponseStorage([])
     first_log, second_log = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
     second_log.append(started(1), at=1)

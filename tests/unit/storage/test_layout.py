@@ -78,7 +78,7 @@ def test_the_generation_and_the_checkpoint_can_be_read_from_the_path_of_a_checkp
         "state/g1-c1-s0-a.arrow",
     ],
 )
-def test_only_the_path_of_a_checkpoint_file_identifies_a_generation_and_a_checkpoint(path: str) -> None:
+def test_identify_returns_none_for_a_path_that_names_no_checkpoint_file(path: str) -> None:
     assert identify(path) is None
 
 

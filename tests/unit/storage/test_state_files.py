@@ -224,7 +224,7 @@ def test_a_reader_fetches_the_parts_of_all_files_in_advance_and_only_once() -> N
     with StateReader(storage, LAYOUT, CHECKPOINT, files) as reader:
         with reader.open(files[0]) as stream:
             assert stream.read() == b"small"
-        with reader.open(files[2]) as stream:  # the caller does not open ``files[1]``
+        with reader.open(files[2]) as stream:  # this test never opens ``files[1]``
             assert stream.read(5) == contents[1][:5]
         with reader.open(files[3]) as stream:
             assert stream.read() == contents[2]
@@ -242,7 +242,7 @@ def test_a_stream_returns_all_bytes_for_reads_of_any_size(storage: CheckpointSto
     assert progress.restored_bytes == file.bytes
 
 
-def test_a_damaged_file_is_reported_even_if_the_block_fails_or_reads_only_a_part(storage: CheckpointStorage) -> None:
+def test_a_damaged_file_is_reported_even_if_the_caller_fails_or_reads_only_a_part_of_it(storage: CheckpointStorage) -> None:
     (file,) = _put(storage, LARGE)
     _damage(storage, file, LARGE[:-1] + b"!")
     with StateReader(storage, LAYOUT, CHECKPOINT) as reader:

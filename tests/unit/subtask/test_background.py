@@ -38,7 +38,7 @@ class Recorder:
         self.wait(lambda: self.executors.is_idle)
 
 
-def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployment() -> None:
+def test_a_hung_user_function_delays_neither_sinks_nor_snapshots_nor_a_later_deployment() -> None:
     slot, release = Recorder(), threading.Event()
     hung: Any = slot.executors.call(release.wait)
     assert slot.executors.encode(lambda: "encoded").result(WAIT_S) == "encoded"

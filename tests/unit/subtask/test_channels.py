@@ -178,8 +178,8 @@ def test_a_batch_that_exceeds_the_batch_limit_of_its_channel_is_sent_in_ordered_
 class SharedNetworkMemory:
     """The channels from several other slots to one subtask, with the frames and credits in transit.
 
-    ``items`` contains one list for each sending slot. A number in a list is the size of a batch in bytes, and None is the next
-    barrier.
+    ``items`` contains one list for each sending slot. In each list, a number is the size of a batch in
+    bytes, and None stands for the next barrier.
     """
 
     def __init__(self, items: list[list[int | None]], network_bytes: int) -> None:

@@ -101,7 +101,7 @@ def test_frames_that_were_queued_before_the_connection_existed_are_sent_first(me
 def test_a_peer_of_a_newer_generation_waits_until_the_slot_opens_that_generation(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(4, mesh.ports)
-    for _ in range(150):  # 150 s, which is longer than the dial timeout
+    for _ in range(150):  # the loop simulates 150 s, which is longer than the dial timeout
         mesh.clock.now_ns += 1_000_000_000
         for slot in mesh.slots:
             slot.turn(mesh.clock.now_ns)

@@ -133,8 +133,8 @@ class Intruder:
             handler(mask, now_ns)
 
     def is_waiting_for_admission(self) -> bool:
-        """Return whether the connecting side is waiting for admission: both sides have proved their identity, but the listening side
-        has not admitted the connecting side yet."""
+        """Return whether the connecting side is waiting for admission. At this point, both sides have proved their identity, but
+        the listening side has not admitted the connecting side yet."""
         waiting: bool = self._dialer.is_waiting_for_admission()
         return waiting
 

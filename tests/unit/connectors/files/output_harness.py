@@ -122,7 +122,7 @@ class Output:
         self.committer.abort_after(CheckpointId(checkpoint), before=Attempt(Generation(before_generation)))
 
     def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
-        """Revoke output as a driver of ``generation`` that restores checkpoint ``to`` of generation 1."""
+        """Revoke output as the driver of ``generation`` does when it restores checkpoint ``to`` of generation 1."""
         ancestry = {Generation(1): CheckpointId(to)}
         self.committer.revoke(epochs(committables), ancestry=ancestry, branch=branch, before=Attempt(Generation(generation)))
 

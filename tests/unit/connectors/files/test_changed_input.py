@@ -173,7 +173,7 @@ def test_splits_of_the_previous_weir_version_are_restored_without_a_check_of_the
     assert len(versions(Reading(source, splits, restored=CheckpointId(5)).batches())) == ROWS - 10
 
 
-def test_a_text_split_of_the_previous_weir_version_accepts_a_file_that_has_grown_and_refuses_one_that_has_shrunk(
+def test_a_text_split_of_the_previous_weir_version_accepts_a_longer_file_and_refuses_a_shorter_file(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a"

@@ -116,7 +116,7 @@ def test_a_changed_file_of_a_group_fails_the_job(kind: str, tmp_path: Path, monk
     monkeypatch.setattr(file_groups, "MERGE_NS", 0)
     reading = Reading(source, source.splits(1), batch_rows=1)
     rows = values([next(batches) for batches in [reading.batches()] for _ in range(3)])
-    assert rows == [0, 1, 2], "two rows of the first file and one row of the second file"
+    assert rows == [0, 1, 2], "the job has read two rows of the first file and one row of the second file"
     splits = reading.remaining()
     reading.reader.close()
     original = (tmp_path / "1").stat()

@@ -23,8 +23,8 @@ Committables = dict[int, tuple[Committable, ...]]
 
 
 def five_checkpoints(output: Output) -> Committables:
-    """Write the output of five checkpoints of generation 1. The output of each checkpoint is its number. The output of the fifth
-    checkpoint is staged but not committed."""
+    """Write the output of five checkpoints of generation 1. The output of checkpoint n is the value n. The output of the
+    fifth checkpoint is staged but not committed."""
     committables = {checkpoint: output.stage([checkpoint], checkpoint) for checkpoint in range(1, 6)}
     for checkpoint in range(1, 5):
         output.commit(committables[checkpoint])

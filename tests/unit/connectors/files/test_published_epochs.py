@@ -68,7 +68,7 @@ def test_a_repeated_commit_does_not_publish_output_that_a_consumer_has_removed(
     assert output.visible() == remaining
 
 
-def test_a_consumer_gets_each_file_once_if_a_commit_is_interrupted_at_any_operation() -> None:
+def test_a_consumer_gets_each_file_once_even_if_a_commit_is_interrupted_at_any_operation() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         taken = take(output.out, directories=True)
         assert taken in ([], [10, 11]), "a consumer sees the whole epoch or no file"
@@ -78,7 +78,7 @@ def test_a_consumer_gets_each_file_once_if_a_commit_is_interrupted_at_any_operat
     cut_before_each_operation(lambda output: epoch_of_two(output, 1), Output.commit, check)
 
 
-def test_a_zombie_does_not_publish_output_again_that_a_consumer_has_removed() -> None:
+def test_a_zombie_does_not_republish_output_that_a_consumer_has_removed() -> None:
     def prepare(output: Output) -> Committables:
         return {1: epoch_of_two(output, 1)}
 

@@ -28,8 +28,8 @@ from weir.storage.memory import MemoryStorage
 
 
 def failing_file_system(fails: int, number: int) -> PausingFileSystem:
-    """Return a file system that raises an OSError once, at the write operation ``fails``, counted from 0. ``number`` is the
-    errno of this error."""
+    """Return a file system that raises one OSError with the errno ``number``. The write operation with the index ``fails``
+    raises this error. The first write operation has the index 0."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))

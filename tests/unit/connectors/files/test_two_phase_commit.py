@@ -312,8 +312,9 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: revoke abandoned output, commit the output of the checkpoint, and abort staged output. For
-        each number in ``cuts``, first make an attempt with a power cut before the operation with this number."""
+        """Restore checkpoint ``to``: revoke abandoned output, commit the output of the checkpoint, and abort staged output.
+        Before the complete restore, make one attempt for each number in ``cuts``. A power cut ends the attempt before the
+        file system operation with this number."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
