@@ -27,8 +27,9 @@ class Abs6:
     ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, every keyed
     operator emits one result for each key of a batch. ``rate``: records per second of the whole source. None means unlimited.
     ``timed``: records have a column with their emission time, from which the sink computes the latency. For each key, a keyed
-    operator forwards the maximum emission time of all records so far. No record of a key overtakes an earlier record
-    if the two are hundreds of milliseconds apart. The maximum is then the emission time of the current record.
+    operator forwards the maximum emission time of all records so far. This maximum is the emission time of the current
+    record if the records of each key arrive in the order of their emission. Records that are emitted hundreds of milliseconds
+    apart arrive in this order.
     """
 
     seed: int
@@ -61,7 +62,8 @@ class Abs6:
         return job
 
     def find_error(self, contents: CheckpointContents, totals: Totals) -> str | None:
-        """Return how the result differs from an independent computation over the same input, or None if they agree."""
+        """Compare the result with an independent computation over the same input. Return a description of the difference, or
+        None."""
         counts = key_counts(contents.splits[SOURCE], seed=self.seed, distinct=self.distinct)
         return self._wrong_state(contents, counts) or self._wrong_totals(contents, totals, counts)
 

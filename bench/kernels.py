@@ -1,9 +1,10 @@
 """Micro-benchmark of the keyed state and the partitioner on one core, with batches of 65,536 records and sparse int64 keys.
 
-For each number of keys, the benchmark prints the throughput of a count and a sum in millions of records per second: with
-running results, with results per batch, and during continuous snapshots. For the snapshots, the benchmark prints the median and
-maximum duration of ``freeze`` and of a copy step, the longest batch, and the median duration of ``write``. All times are CPU time
-of the thread, including page faults, so other load on the machine affects the results only through the caches.
+For each number of keys, the benchmark prints the throughput of a count and a sum, in millions of records per second. The
+benchmark measures the throughput with running results, with results per batch, and during continuous snapshots. For the
+snapshots, the benchmark prints the median and maximum duration of ``freeze`` and of a copy step. The benchmark also prints the
+duration of the longest batch, and the median duration of ``write``. All times are CPU time of the thread, including page faults.
+Other load on the machine therefore affects the results only through the caches.
 
 Usage: ``python bench/kernels.py [--keys 100000,1000000] [--rounds 3]``
 """

@@ -55,7 +55,7 @@ class BenchResult:
     sync_cpu_ms_max: float | None
     sync_cpu_ms_p99: float | None
     sync_own_ms_p99: float | None
-    """Wall time minus core wait."""
+    """Wall time of the sync phase without core wait, in milliseconds."""
     longest_batch_ms_max: float | None
     longest_batch_core_wait_ms: float | None
     """Core wait of the longest batch."""

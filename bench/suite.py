@@ -83,7 +83,7 @@ class Suite:
         session_s = time.monotonic() - began
         cold = self._measure(Abs6(self._options.seed), None, seconds=2.0)
         warm = self._measure(Abs6(self._options.seed), None, seconds=2.0)
-        self._keep(START, f"cold, after {session_s:.1f} s for the start of the Spark session", cold)
+        self._keep(START, f"cold (the Spark session started in {session_s:.1f} s)", cold)
         self._keep(START, "on warm Spark", warm)
 
     def _pairs(self, pair: PairedRunner, workload: Workload, pairs: int, *, with_ceiling: bool) -> None:

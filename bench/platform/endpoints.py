@@ -34,7 +34,7 @@ PAGE = 25
 COUNTED_MAX = 10_000
 """The largest number of rows that the API counts for a list."""
 _FILTER_VALUES: Mapping[str, Any] = {"q": "orders", "live": True, "needs_attention": True}
-"""Values for filters that are not named after a field of a row."""
+"""Filters whose names are not fields of a row, with the values for the requests."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 """Version numbers of a spec. Each job has two."""
 
@@ -210,8 +210,8 @@ class _List:
                 yield self._page(f"{prefix}by {name} {word}", filter_, sort=[name, direction])
 
     def _last(self, prefix: str, filter_: dict[str, Any], total: int | None) -> Iterator[Page]:
-        """Yield the last page of the counted rows. The last page of all rows follows if the number of all rows,
-        ``total``, is known and exceeds ``COUNTED_MAX``."""
+        """Yield the last page of the counted rows. If ``total``, the number of all rows, is known and exceeds
+        ``COUNTED_MAX``, also yield the last page of all rows."""
         answer = self._client.get(self._address(filter_, None, 0))
         counted = int(answer.headers["Content-Range"].rpartition("/")[2])
         end = min(counted, COUNTED_MAX)

@@ -100,7 +100,8 @@ class RunConnection:
 
 @dataclass(slots=True)
 class JobWriter:
-    """Deploys jobs through the services of the control plane, as ``caller``. ``graph``: the compiled artifact ``digest``."""
+    """Deploys jobs through the services of the control plane, as ``caller``. ``digest``: the artifact of all jobs.
+    ``graph``: the graph that was compiled from this artifact."""
 
     settings: Settings
     database: Database

@@ -59,11 +59,11 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
         aim = None
         if cleanup.name == "metric samples" and len(batches) > 10:
             met = rows / seconds * share > ROWS_PER_S
-            aim = Aim(f"more than {ROWS_PER_S:,.0f} rows/s, which {EVENTS_PER_S:,} events/s produce", met)
+            aim = Aim(f"more deleted rows/s than {EVENTS_PER_S:,} events/s produce ({ROWS_PER_S:,.0f} rows/s)", met)
         found.append(Measurement("growth", f"deleting {cleanup.name}", values, aim, f"{left:,} rows remain" if left else None))
     if (still := _completed(platform.database)) != kept:
         found.append(
-            Measurement("growth", "completed checkpoints", {}, None, f"only {still:,} of {kept:,} remain; cleanup must keep all")
+            Measurement("growth", "completed checkpoints", {}, None, f"the cleanup deleted rows: {still:,} of {kept:,} remain")
         )
     return found
 
@@ -93,8 +93,8 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, options: Platform
         worker.join()
     made = sum(one.logged + one.samples for driver in found.drivers for one in driver.rows)
     per_s = made / found.seconds
-    # Expired rows remain until the next cleanup has deleted them. The bound contains two more intervals: one until the cleanup
-    # starts, and one while the cleanup runs.
+    # Expired rows remain until the next cleanup has deleted them. This takes up to two intervals: one until the cleanup starts,
+    # and one while the cleanup runs. The bound therefore includes the rows of two intervals in addition to the retained rows.
     most = before + per_s * (kept_s + 2 * every_s)
     values: dict[str, Value] = {
         "rows_made": made,

@@ -46,7 +46,9 @@ def read_trace(traced: bytes, mark: str) -> Trace:
     events: list[dict[str, Any]] = json.loads(traced)["traceEvents"]
     page = next((one["pid"], one["tid"]) for one in events if one["name"] == mark)
     names = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["ph"] == "M" and one["name"] == "thread_name"}
-    assert names.get(page, _PAGE_THREAD) == _PAGE_THREAD, f"the thread {names[page]} set the mark"
+    assert names.get(page, _PAGE_THREAD) == _PAGE_THREAD, (
+        f"the mark must come from the thread {_PAGE_THREAD}, not from {names[page]}"
+    )
     own = [one for one in events if (one["pid"], one.get("tid")) == page]
     tasks = [Task(one["ts"], one.get("tdur", one["dur"])) for one in own if one["ph"] == "X" and one["name"] == _TASK]
     marks = {one["name"]: one["ts"] for one in own if "blink.user_timing" in one.get("cat", "")}

@@ -53,7 +53,7 @@ _ALL = [(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 def wide_graph() -> dict[str, Any]:
     """Return the graph as a driver reports it. The operators form rows, and each operator is a separate chain. Some operators
-    have a second input from the row below."""
+    have a second input, which comes from the next row."""
     job = Job("wide")
     rows: list[Stream] = [
         job.read(

@@ -267,7 +267,7 @@ def test_a_job_that_cannot_be_restored_is_not_restarted_until_a_user_starts_it(p
     assert platform.operation(again["id"])["state"] == "SUCCEEDED"
 
 
-REFUSAL = "Cannot start job 'orders': its sinks have published output that the job log does not contain. Or start the job again"
+REFUSAL = "Cannot start job 'orders': its sinks have published output that the job log does not contain."
 
 
 def refused_start(platform: Platform) -> tuple[int, dict[str, str]]:

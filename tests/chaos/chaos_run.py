@@ -27,8 +27,8 @@ from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""The longest time for which the chaos run waits for the ``Moment`` of a fault. If the ``Moment`` has not come
-by then, the chaos run injects the fault at once."""
+"""Timeout of the wait for the ``Moment`` of a fault. After the timeout, the chaos run injects the fault without waiting for the
+``Moment``."""
 TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""

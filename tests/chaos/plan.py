@@ -76,8 +76,8 @@ class ChaosPlan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
-    """The number of slots of each driver. If there are more drivers than numbers, the last number applies to the remaining
-    drivers."""
+    """The number of slots of each driver. If the run has more drivers than this tuple has entries, the last entry applies to the
+    remaining drivers."""
     spares: int
     interval_ms: int
     input: str

@@ -116,7 +116,7 @@ class Driver:
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
-                # While Spark starts, Spark's shell and JVM also have the daemon's name in their arguments.
+                # While Spark starts, the arguments of Spark's shell and JVM also contain the daemon's name.
                 if process.name().startswith("python") and "weir.spark.daemon" in " ".join(process.parent().cmdline()):
                     workers.append(process)
         connected = []

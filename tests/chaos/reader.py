@@ -1,5 +1,5 @@
-"""A reader that polls the output directories during a chaos run. The reader checks that it never
-sees only a part of the files of an epoch. On request, the reader removes output, as a consumer does."""
+"""A reader that polls the output directories during a chaos run. The reader checks that all files of an epoch become visible at
+the same time. On request, the reader removes output, as a consumer does."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class RetryingClient:
     def wait_until(
         self, read: Callable[[], Any], accept: Callable[[Any], bool], expected: str, *, timeout_s: float = 300.0
     ) -> Any:
-        """Return the first value of ``read`` that ``accept`` accepts. ``expected`` describes the accepted value in the error."""
+        """Return the first value of ``read`` that ``accept`` accepts. ``expected``: what the error message says about this value."""
         deadline_s = time.monotonic() + timeout_s
         while True:
             value = read()

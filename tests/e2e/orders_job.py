@@ -27,7 +27,7 @@ def job(params: Params) -> Job:
     columns = {"customer": sources.uniform_ints(distinct=CUSTOMERS), "pieces": sources.ints(1, 10)}
     read = job.read(sources.generator(columns, rate=rate), uid="orders", name="orders")
     orders = read.with_columns(paper=pl.lit("x" * ORDER_BYTES)).options(name="paper")
-    # Rebalance the orders, so that there are channels in which records wait for the service.
+    # The rebalance creates channels in which orders can wait for the price service.
     priced = orders.rebalance().map_batches(
         pricing(closed), schema={"customer": int, "price": int}, blocking=True, uid="prices", name="prices"
     )

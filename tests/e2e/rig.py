@@ -26,7 +26,7 @@ before the rollback."""
 CHECKPOINTS_MIN = 6
 """Tests wait until the job has this many checkpoints, so that a rollback is possible."""
 WAIT_S = 300.0
-"""The longest time for which the tests wait. The timeout is long, because CI machines are slow."""
+"""Timeout for a job or the API to reach the expected state. The timeout is long, because CI machines are slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 
 @mutant
 def appends_an_entry_that_is_not_durable() -> Iterator[None]:
-    """A process treats its log entry as durable if it can read the entry, although the storage could not sync the entry."""
+    """If storage cannot sync a log entry but can return the entry, the process treats the entry as durable."""
     create = LogFiles.create
 
     def create_or_find(self: LogFiles, number: int, entry: Entry) -> bool:
@@ -329,7 +329,7 @@ def does_not_revoke_output_on_a_start_without_state() -> Iterator[None]:
 
 @mutant
 def restores_a_chain_as_ended_if_its_first_operator_had_ended() -> Iterator[None]:
-    """All operators of a chain count as ended if the first operator had ended, even if later operators still buffer records."""
+    """A restore treats a whole chain as ended if its first operator has ended, even if later operators still buffer records."""
 
     def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
         heads: dict[str, dict[int, bool]] = {}

@@ -52,8 +52,7 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }
-"""Changes to the scenario, by the name of the mutant. In the changed scenario, the fault of the mutant has an
-effect."""
+"""Maps the name of a mutant to changes of the scenario. In the changed scenario, the bug of the mutant has an effect."""
 ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "does_not_revoke_output_on_a_start_without_state"}
 """Mutants that the simulator finds only in runs with rollbacks and injected faults."""
 

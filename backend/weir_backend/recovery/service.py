@@ -294,7 +294,7 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
         found.append("All input since the newest checkpoint is read again.")
     if duplicates and not computed.abandons:
         stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the last checkpoint before the stop"
-        found.append(f"These sinks can publish the output of {stopped} a second time: {', '.join(duplicates)}.")
+        found.append(f"These sinks can publish output twice: {', '.join(duplicates)}. The output of {stopped} is affected.")
     if not graph_known:
         found.append("The graph is not known yet, so sinks and operators are not listed.")
     return found

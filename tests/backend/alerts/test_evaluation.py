@@ -265,7 +265,7 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_exceeds_the_limit_now_and_exceeded_it_a_minute_ago(
+def test_an_alert_about_lag_fires_if_the_lag_of_all_slots_together_exceeds_the_limit_now_and_a_minute_ago(
     scenario: AlertScenario,
 ) -> None:
     run, second_run = scenario.running(), scenario.running()

@@ -56,7 +56,7 @@ def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them(
     assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at this checkpoint."]
 
 
-def test_the_pin_of_an_undo_is_not_reported_as_a_second_reason() -> None:
+def test_a_checkpoint_that_is_pinned_for_an_undo_has_only_one_reason_to_be_kept() -> None:
     assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
     assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
     undo = Refusal("referenced", "Until 2026-06-08, an undo of plan 3 would return to this checkpoint.", "Wait until that date.")

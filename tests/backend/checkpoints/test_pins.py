@@ -53,7 +53,9 @@ def test_a_driver_does_not_retire_a_pinned_checkpoint_even_if_it_has_not_read_th
     write_pins(job)
     outcome = retire_and_delete(job.run.storage, job.run.layout, job.run.log, entry, at=at, references=job.run.references)
     assert isinstance(outcome, NumberTaken) and job.kept() == [1, 2, 3] and len(job.files_of(1)) == 2
-    assert plan_retention(job.run.log.view, keep=1) == (2,), "the driver reads the pin after its append is refused"
+    assert plan_retention(job.run.log.view, keep=1) == (2,), (
+        "the driver reads the pin when it cannot append its entry to the job log"
+    )
 
 
 def test_a_pin_of_a_retired_checkpoint_is_rejected(platform: Platform) -> None:

@@ -29,7 +29,7 @@ def test_the_option_revoke_unknown_output_applies_to_one_start(flights: Worker, 
         requests.append(result.json["request"])
     assert requests == [{}, {"revoke_unknown_output": True}, {}]
     result = weir("start", "flights", "--revoke-unknown-output")
-    assert result.code == 2 and "has not ended, and only a new run can revoke unknown output. Suspend or cancel" in result.err
+    assert result.code == 2 and "only a new run can revoke unknown output. Suspend or cancel" in result.err
 
 
 def test_a_command_without_the_option_wait_prints_its_operation(flights: Worker, weir: Weir) -> None:

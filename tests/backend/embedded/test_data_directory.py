@@ -190,7 +190,7 @@ def test_a_large_log_is_rotated_while_a_process_writes_to_it(tmp_path: Path) -> 
     assert log.with_name("api.log.1").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_child_process_ends_with_its_parent_and_only_the_owner_can_read_its_log(tmp_path: Path) -> None:
+def test_a_child_process_ends_with_its_parent_and_has_a_private_log(tmp_path: Path) -> None:
     program = (
         "import os, sys, pathlib; from weir_workers.embedded.processes import spawn; "
         "p = spawn(['sh', '-c', 'echo begun; exec sleep 60'], log=pathlib.Path(sys.argv[1]), environment=os.environ, "

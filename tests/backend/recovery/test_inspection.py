@@ -41,7 +41,7 @@ class Words(RunningJob):
 
     logical: LogicalGraph = word_count()
     staged_rows: dict[int, int] = field(default_factory=dict)
-    """For each epoch: the number of rows that the console writer stages in the next checkpoint."""
+    """Maps an epoch to its number of rows. The console writer stages these rows in the next checkpoint."""
     published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -131,7 +131,7 @@ def test_the_number_of_repeated_records_is_shown_for_a_sink_that_is_not_revocabl
     (tmp_path / "own" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
     found = inspect_storage(replace(upgrade, checkpoint=2))
     assert found is not None and is_applicable(found) and found.sinks[0].records is None, (
-        "a rollback to a checkpoint that is older than a damaged checkpoint is possible"
+        "a damaged checkpoint does not prevent a rollback to an older checkpoint"
     )
 
 
@@ -257,7 +257,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_failed_check_is_only_a_note_if_the_version_that_wrote_the_state_also_fails_the_check(
+def test_a_failed_check_yields_only_a_note_if_it_also_fails_for_the_version_that_wrote_the_state(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(

@@ -252,7 +252,7 @@ def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
     rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = platform.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
-        "These sinks can publish the output of the last checkpoint before the stop a second time: shown."
+        "These sinks can publish output twice: shown. The output of the last checkpoint before the stop is affected."
     ]
     assert platform.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
     platform.compile(job_id, 2)

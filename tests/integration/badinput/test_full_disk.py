@@ -73,7 +73,7 @@ def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
 
 
 def run_until_disk_is_full(runs: Runs, make: Callable[[Params], Job], **options: Any) -> JobResult:
-    """Run the job until it has completed a checkpoint, then resume it and fill the disk when half of the input is read."""
+    """Run the job until it has completed a checkpoint. Then resume the job, and fill the disk when half of the input is read."""
     runs.until(checkpoints=1, make=on_freed_disk(make), rate=100, by_value=[HERE])
     return runs.run(make, rate=1_000, by_value=[HERE], start=Resume(), **options)
 

@@ -76,7 +76,7 @@ def test_an_incompatible_job_is_refused_before_anything_changes(finished_once: P
     assert not (tmp_path / "checkpoints").exists()
 
 
-def test_from_path_cannot_be_combined_with_resume_or_from(tmp_path: Path) -> None:
+def test_the_option_from_path_excludes_the_options_resume_and_from(tmp_path: Path) -> None:
     for other in (("--resume",), ("--from", "3")):
         result = run(tmp_path, tmp_path, "--from-path", "/somewhere", *other)
         assert result.code == 2 and "--from-path cannot be combined with --resume or --from" in result.message

@@ -63,7 +63,7 @@ def platform(started: tuple[Platform, CommandResult]) -> Platform:
     return started[0]
 
 
-def test_weir_up_prints_progress_url_and_password(started: tuple[Platform, CommandResult]) -> None:
+def test_weir_up_prints_its_progress_and_then_the_url_and_the_password(started: tuple[Platform, CommandResult]) -> None:
     platform, result = started
     assert result.code == 0, result.err
     for title in ("Postgres", "Valkey", "schema", "API", "worker", "compiler", "chores", "beat"):
@@ -172,7 +172,7 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     assert {line["process"] for line in deaths} == CHILDREN
 
 
-def test_all_processes_end_when_the_supervisor_is_killed_and_two_concurrent_weir_up_commands_then_start_one_platform(
+def test_all_processes_end_with_the_supervisor_and_then_two_concurrent_weir_up_commands_start_one_platform(
     platform: Platform,
 ) -> None:
     before, processes = platform.state, platform.processes()

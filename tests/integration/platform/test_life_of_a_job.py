@@ -161,7 +161,8 @@ def test_a_job_that_was_reset_to_an_older_backup_starts_after_a_request_to_revok
     job_id = created["id"]
 
     def suspended(*, after: int) -> int:
-        """Suspend the job when it has completed a checkpoint after ``after``. Return its last checkpoint."""
+        """Wait until the job has completed a checkpoint that is newer than ``after``, and suspend the job. Return the last
+        checkpoint of the job."""
         job_driver = driver(platform, api, api.wait(job_id, lambda job: running(job) and last_checkpoint(job) > after))
         api.send("POST", f"/jobs/{job_id}/suspend")
         job = api.wait(job_id, lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)

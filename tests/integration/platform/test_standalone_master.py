@@ -18,7 +18,7 @@ from tests.standalone_cluster import StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1_200)]
 WAIT_S = 300.0
-"""The longest time for which the tests wait. The timeout is long, because a machine with two cores has to start three JVMs."""
+"""Timeout for a job to reach the expected state. The timeout is long, because a machine with two cores has to start three JVMs."""
 
 
 @pytest.fixture

@@ -77,8 +77,8 @@ class Rig:
         """Start a second driver while the first driver runs.
 
         The second driver reads the job log and then appends its first entry. If the first driver completes a checkpoint
-        after the read and before the append, the second driver exits without an effect. This method then starts a
-        replacement.
+        between these two steps, the second driver cannot append its entry, and exits. This method then starts another
+        second driver.
         """
         for _ in range(TRIES):
             driver = self.start()

@@ -144,12 +144,13 @@ def test_a_job_with_a_hung_blocking_call_recovers_from_the_loss_of_another_slot(
         hung = tmp_path / "hung"
         if killed is None and hung.exists() and hung.read_text():
             others = [slot for slot in slot_processes() if slot != int(hung.read_text())]
-            if len(others) == 1:  # otherwise slots of an earlier job are still ending
+            if len(others) == 1:  # If there are more slots, slots of an earlier job are still ending.
                 (killed,) = others
                 os.kill(killed, signal.SIGKILL)
     assert killed is not None
     check(result, tmp_path)
-    # The driver and the other slot detect the loss at the same time. The first report becomes the reason.
+    # The driver and the other slot detect the loss at the same time. The report that arrives first becomes the reason of
+    # the recovery.
     (reason,) = (recovery.reason for recovery in result.progress.recoveries)
     assert f"(pid {killed}) was lost" in reason or re.fullmatch(r"the data connection to slot \d was lost: .*", reason)
 

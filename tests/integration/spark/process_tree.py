@@ -42,7 +42,7 @@ _PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n
 
 def refusing_server(port: int) -> str:
     """Send unauthenticated calls to ``port`` and return the kind of server that refuses them. Return '' if no
-    known kind of server refuses the calls."""
+    response is a known refusal."""
     if b"Expected SaslMessage" in send_unauthenticated(port, _SPARK_CALL):
         return "spark"
     response = send_unauthenticated(port, _GATEWAY_CALL)
