@@ -105,8 +105,8 @@ class StoredRun(RunningJob):
     """A run that writes real checkpoints."""
 
     published_up_to: int | None = None
-    """The newest checkpoint that new manifests report as published. None means that each manifest reports
-    the output up to the previous checkpoint as published."""
+    """New manifests report the output up to this checkpoint as published. None means that each manifest reports the output up to
+    the previous checkpoint as published."""
     written: dict[int, StateFile] = field(default_factory=dict)
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:

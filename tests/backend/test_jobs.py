@@ -331,7 +331,7 @@ def test_unknown_output_is_revoked_only_with_the_permission_to_roll_back(platfor
     assert platform.driver(job_id).start == {"mode": "resume"}
 
 
-def test_a_start_that_could_not_revoke_unknown_output_is_refused(platform: Platform) -> None:
+def test_a_request_to_revoke_unknown_output_is_refused_while_the_job_is_running(platform: Platform) -> None:
     job_id, driver = platform.running()
     problem = platform.send("POST", f"/jobs/{job_id}/start", status=409, json={"revoke_unknown_output": True})
     assert (problem["code"], problem["next_step"]) == ("running", "Suspend or cancel the job first.")

@@ -21,7 +21,8 @@ SCROLL_BAR = 15
 WIDE, HIGH = 1280 - SCROLL_BAR, 800
 """The viewport of a 1280 x 800 window without the scroll bar."""
 THEMES = ("dark", "light")
-"""The themes of the screenshots, in the order in which the screenshots are taken. The page keeps the last theme."""
+"""The themes of the screenshots, in the order in which the screenshots are taken. After the screenshots, the page keeps
+the last theme."""
 WAIT_MS = 120_000
 
 # Simulates a change of the theme in another window, because a dialog can cover the theme button.

@@ -60,7 +60,7 @@ def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) 
 
 @pytest.fixture
 def failing_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let log-ins and password changes fail in the middle of the request."""
+    """Make log-ins and password changes fail in the middle of the request."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("failure in the middle of the request")

@@ -59,7 +59,7 @@ def propose(platform: Platform, job_id: int, request: Mapping[str, object] = ROL
 def apply_until_stopped(
     platform: Platform, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK
 ) -> tuple[int, int]:
-    """Start to apply a plan, and let the plan stop the job. Return the ids of the plan and of its operation."""
+    """Apply a plan until the plan has stopped the job. Return the ids of the plan and of its operation."""
     plan_id = propose(platform, job_id, request)
     platform.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)

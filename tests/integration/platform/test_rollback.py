@@ -77,8 +77,8 @@ class PrintingJob:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """Return the checkpoints whose output a restore of ``checkpoint`` prints again, because the job log does not
-        record them as published."""
+        """Return the checkpoints whose output is printed again after a restore of ``checkpoint``. The job log does not record
+        this output as published."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         published = view.published_up_to(CheckpointId(checkpoint))
