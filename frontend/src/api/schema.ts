@@ -825,8 +825,8 @@ export interface paths {
         /**
          * List Runs
          * @description List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares its value with the state that the driver of a run
-         *     last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter finds no runs with
-         *     `state=RECONCILING`.
+         *     last reported. For an unreachable run, the response contains the state RECONCILING instead of the reported state. Therefore, the filter
+         *     `state=RECONCILING` matches no run.
          */
         get: operations["list_runs"];
         put?: never;
@@ -892,7 +892,8 @@ export interface paths {
          * @description Store a batch of events. Events that are already stored are skipped, so a driver may send an event again, also in a different batch.
          *
          *     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run
-         *     is fenced. After the run has ended, the status is also 410, unless each new event in the batch answers an unanswered command.
+         *     is fenced. After the run has ended, the API accepts only batches in which each new event answers an unanswered command. For any other
+         *     batch of an ended run, the status is 410.
          */
         post: operations["post_events"];
         delete?: never;
@@ -2617,8 +2618,8 @@ export interface components {
          *     `checkpoint`, `path` and `without_state`, the plan stops the job, and the job then resumes from its newest checkpoint. `age_s` is the age of
          *     `checkpoint` when the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced.
          *     `sinks_with_duplicates` contains the sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the
-         *     checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the
-         *     job resumes from its newest checkpoint, readers can see only the records of this checkpoint twice.
+         *     checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If
+         *     the job resumes from its newest checkpoint, all records that readers can see twice belong to this checkpoint.
          */
         PlanPreview: {
             /** Age S */
@@ -2843,9 +2844,9 @@ export interface components {
          * RunRead
          * @description One driver of a job. `number` is the number of the run; the runs of a job have consecutive numbers. `generation` is the newest generation
          *     that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not reported the end.
-         *     `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in `runs` on `host`.
-         *     `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the reason why the job is
-         *     not reassigned although `host` is unreachable.
+         *     `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory, which is in the
+         *     directory `runs` on `host`. `files_cleared_at` is the time at which `directory` and the log in it were deleted. `reassignment_problem`
+         *     is the reason why the job is not reassigned although `host` is unreachable.
          */
         RunRead: {
             /** Cause */
@@ -3239,9 +3240,9 @@ export interface components {
          *
          *     Weir replaces a slot that sends nothing for longer than `heartbeat`. Weir also replaces a slot if one step, such as a call of a user
          *     function, takes longer than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`,
-         *     the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir
-         *     replaces a slot that needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot
-         *     connect to another slot within `connect`, the job restarts.
+         *     the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks. If a
+         *     slot takes longer than `cancel` to cancel its subtasks, Weir replaces the slot. Weir replaces a slot that cannot connect to the driver
+         *     within `connect`. If a slot cannot connect to another slot within `connect`, the job restarts.
          */
         Timeouts: {
             /**

@@ -172,7 +172,7 @@ def test_a_commit_fails_if_a_file_is_neither_staged_nor_published(output: Output
     committables = output.stage([1, 2], 1)
     os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
     with pytest.raises(
-        SinkError, match=r"part-c00000001-g1-w0000\.parquet: the file is neither staged nor published, so 2 records"
+        SinkError, match=r"part-c00000001-g1-w0000\.parquet: the file is neither staged nor published, so its records are missing"
     ):
         output.commit(committables)
 
