@@ -45,7 +45,7 @@ def thinned(
 def thinned_of_live(
     session: Session, job_ids: Collection[int], *, since: datetime, until: datetime, step_s: float
 ) -> dict[int, list[Sample]]:
-    """Return the same samples as ``thinned``, but for the live runs of several jobs, as lists by job id."""
+    """Return samples of the live runs of several jobs, thinned as in ``thinned``. The keys of the result are job ids."""
     live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
     job_of = pairs(session, live)
     found: dict[int, list[Sample]] = {}

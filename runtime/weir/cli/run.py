@@ -108,7 +108,7 @@ def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | No
         return None
     if missing:
         raise ConfigError(
-            f"A run of a control plane needs {LINK_URL}, {LINK_TOKEN} and {LINK_SPOOL}. Not set: {', '.join(missing)}"
+            f"A run that a control plane has started needs {LINK_URL}, {LINK_TOKEN} and {LINK_SPOOL}. Not set: {', '.join(missing)}"
         )
     return LinkOptions(LinkAddress(values[LINK_URL], values[LINK_TOKEN]), Path(values[LINK_SPOOL]))
 

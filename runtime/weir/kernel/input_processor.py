@@ -144,7 +144,7 @@ class InputProcessor:
         received_end = self._aligner.ended
         result = []
         for channel, expected in self._expected.items():
-            # A channel that is restored as ended stays ended, even if the sender has not sent END again before the barrier.
+            # A channel that had ended in the restored checkpoint counts as ended, even if its sender has not sent END again yet.
             watermark_ms, idle, ended = self._watermarks.state(channel)
             result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, ended or channel in received_end))
         return tuple(result)

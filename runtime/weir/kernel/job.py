@@ -340,7 +340,7 @@ class JobMaster:
         return self._fail_over(reason, "SlotError", now_ms)
 
     def _wait_for_slots(self, waited_ms: int, now_ms: int) -> list[Effect]:
-        """Report once that slots are missing. If a timeout is set, fail the job after the timeout."""
+        """Report missing slots, but only once. If a timeout is set, fail the job after the timeout."""
         if self._phase is not JobPhase.ALLOCATING or not self._restarts.may_deploy(now_ms):
             return []
         timeout_ms = self._config.slots_timeout_ms

@@ -149,8 +149,8 @@ def read_log(files: LogFiles, last_state: LogState | None) -> LogState:
             if reading is not None and _read_to_end(files, reading):
                 return reading
         except CheckpointError as error:
-            # A trim between two reads looks like a gap, and so does an entry that a paused process wrote at a trimmed number.
-            # But real damage causes the same error at the next read.
+            # If the log is trimmed between two reads, it seems to have a gap. The same is true if a paused process writes an entry
+            # with a trimmed number. If the log is really damaged, the next read fails with the same error.
             if failure is not None and str(error) == str(failure):
                 raise
             failure = error

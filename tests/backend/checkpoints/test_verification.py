@@ -123,7 +123,9 @@ def test_the_newest_checkpoint_without_known_damage_is_kept_while_the_job_is_not
         found: list[str] = platform.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["kept_because"]
         return found
 
-    assert kept_because() == [], "a driver does not know the results of verifications, so it can retire the checkpoint"
+    assert kept_because() == [], (
+        "while the job runs, nothing keeps the checkpoint, because its driver does not know the results of verifications"
+    )
     job.suspend()
     assert kept_because() == ["This checkpoint is the newest checkpoint without known damage."]
     refused = job.send("DELETE", 2, status=409)

@@ -314,7 +314,7 @@ def test_the_entry_of_a_pin_must_be_appended_again_if_its_number_was_trimmed(sto
     assert owner.read()[0].pinned == ()
 
 
-def test_the_entry_of_a_start_must_be_appended_again_if_its_number_was_trimmed() -> None:
+def test_a_generation_started_entry_with_a_trimmed_number_must_be_appended_again() -> None:
     storage = MemoryStorage()
     paused_log = _paused_processes(storage)[4]
     owner = JobLog(storage, LAYOUT)

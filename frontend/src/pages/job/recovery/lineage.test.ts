@@ -44,7 +44,7 @@ describe('the lineage of checkpoints', () => {
 
   it('shows adjacent branches in different lanes and reuses free lanes', () => {
     const back = lineageOf([run(1), run(2, 1), run(3, 1)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3), ...checkpoints(3, 4)]);
-    // The second abandoned branch starts below the first abandoned branch, so the two branches need separate lanes.
+    // The rows of the two abandoned branches are adjacent, so the branches need separate lanes.
     expect(named(back)).toEqual(['0 4', '0 restore 3', '2! 3', '2! restore 2', '1! 2', '0 1', '0 beginning 1']);
     expect(back.lanes).toBe(3);
     const later = lineageOf([run(1), run(2, 1), run(3, 3)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3, 4), ...checkpoints(3, 5)]);
