@@ -25,11 +25,11 @@ from weir.operators.kernel_warmup import warm_up_kernels
 from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import StateFile
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.columnar_backend import ColumnarAggregates
 
 ROWS = 65_536
-SPECS = (AggregateSpec("count", Accumulator.COUNT), AggregateSpec("sum", Accumulator.SUM, "value"))
+SPECS = (AggregateSpec("count", AggregateFunction.COUNT), AggregateSpec("sum", AggregateFunction.SUM, "value"))
 
 
 class DiscardingStorage:

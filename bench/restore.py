@@ -30,7 +30,7 @@ if __name__ == "__main__":
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, StateFile
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.columnar_backend import ColumnarAggregates
 from weir.state.hashing import hash_columns, key_groups_of
 from weir.storage.base import checksum_text
@@ -41,7 +41,7 @@ from weir.storage.state_files import PART_BYTES_MAX, RestoreProgress, StateReade
 UID, LAYOUT, CHECKPOINT = OperatorUid("per-key"), JobLayout("restore"), CheckpointId(1)
 MAX_PARALLELISM = 128
 BATCH_ROWS = 1 << 18
-SPECS = tuple(AggregateSpec(accumulator, accumulator, "value") for accumulator in Accumulator)
+SPECS = tuple(AggregateSpec(accumulator, accumulator, "value") for accumulator in AggregateFunction)
 RESULTS = Path("build/bench/restore.jsonl")
 
 

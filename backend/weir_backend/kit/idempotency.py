@@ -40,7 +40,7 @@ FIRST_REQUEST_WAIT_MS = 2_000
 """How long a second request with the same key waits for the first request. The second request occupies a database connection while it waits."""
 
 
-class Replay(Exception):
+class RepeatedRequest(Exception):
     """Raised when a repeated request must receive the stored response."""
 
     def __init__(self, stored: IdempotencyKey) -> None:
@@ -99,7 +99,7 @@ def _idempotent(
             "This Idempotency-Key was already used with another method, path or body.",
             "Use a new key for each distinct request.",
         )
-    raise Replay(stored)
+    raise RepeatedRequest(stored)
 
 
 Idempotent = Annotated[None, Depends(_idempotent)]
@@ -126,7 +126,7 @@ class IdempotentRoute(APIRoute):
             # "function".
             try:
                 response = await original(request)
-            except Replay as replay:
+            except RepeatedRequest as replay:
                 return replay.response
             pending = getattr(request.state, "idempotency", None)
             if pending is not None:

@@ -34,7 +34,7 @@ _TIMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class FleetMetrics:
+class PlatformMetrics:
     """The rows from which the metrics are computed. ``at`` is the time of the request."""
 
     at: datetime
@@ -56,7 +56,7 @@ def _gauge(name: str, description: str, *labels: str) -> GaugeMetricFamily:
 class JobsCollector:
     """A ``prometheus_client`` collector that produces one response."""
 
-    def __init__(self, metrics: FleetMetrics) -> None:
+    def __init__(self, metrics: PlatformMetrics) -> None:
         self._metrics = metrics
         self._names: dict[int, str] = {job.id: job.name for job in metrics.jobs}
 

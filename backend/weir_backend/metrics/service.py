@@ -14,7 +14,7 @@ from weir_backend.jobs.service import check_exists
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of
-from weir_backend.metrics.exposition import FleetMetrics, JobsCollector
+from weir_backend.metrics.exposition import JobsCollector, PlatformMetrics
 from weir_backend.metrics.schemas import JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
 from weir_backend.runs.graph import OperatorName, operators_by_chain
@@ -113,7 +113,7 @@ def _slot(one: SlotSeries) -> SlotSeriesRead:
 def exposition(session: Session) -> bytes:
     """Return the metrics in the Prometheus text format."""
     moment = now()
-    metrics = FleetMetrics(
+    metrics = PlatformMetrics(
         moment,
         repository.jobs(session),
         repository.checkpoint_counts(session),

@@ -141,11 +141,11 @@ class RestartLater:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class StopRestarts:
     reason: str
 
 
-Decision: TypeAlias = Wait | BeginRun | Submit | GiveCommand | EndRun | RestartLater | GiveUp
+Decision: TypeAlias = Wait | BeginRun | Submit | GiveCommand | EndRun | RestartLater | StopRestarts
 _Decision = TypeVar("_Decision")
 
 
@@ -208,12 +208,12 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
             return Wait(until=facts.restart_at, why=f"The job has failed and will restart: {last.reason}")
         return BeginRun("restart", facts.start)
     if last.kind in PERMANENT_FAILURES:
-        return GiveUp(f"A restart would not fix this failure: {last.reason}")
+        return StopRestarts(f"A restart would not fix this failure: {last.reason}")
     was_well = last.running_at is not None and last.ended_at - last.running_at >= timedelta(seconds=facts.strategy.reset_after_s)
     before = 0 if was_well else facts.restarts
     attempts = facts.strategy.attempts if facts.has_run else min(facts.strategy.attempts, FIRST_RUN_RESTARTS_MAX)
     if before >= attempts:
-        return GiveUp(f"The job has failed {before + 1} times in a row, last with: {last.reason}")
+        return StopRestarts(f"The job has failed {before + 1} times in a row, last with: {last.reason}")
     return RestartLater(before + 1, last.ended_at + timedelta(seconds=facts.strategy.delay_s(before)))
 
 

@@ -35,11 +35,11 @@ from weir_backend.reconciler.decisions import (
     Decision,
     EndRun,
     GiveCommand,
-    GiveUp,
     JobFacts,
     LastRun,
     LiveRun,
     RestartLater,
+    StopRestarts,
     Strategy,
     Submit,
     Wait,
@@ -109,7 +109,7 @@ class Reconciler:
             case RestartLater(restarts, restart_at):
                 job.restarts, job.restart_at = restarts, restart_at
                 record_event(session, job, "RestartScheduled", restarts=restarts, at=restart_at.isoformat())
-            case GiveUp(reason):
+            case StopRestarts(reason):
                 job.restarts_stopped_reason = reason
                 record_event(session, job, "RestartsStopped", reason=reason)
             case EnterPhase(phase):

@@ -46,14 +46,14 @@ class WebhookMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class SendResult:
+class DeliverySuccess:
     """The receiver has accepted the message. ``status`` is the HTTP status of the response, which is 2xx."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
-class NotSent:
+class DeliveryFailure:
     """The message was not delivered. ``status`` is the HTTP status of the response, or None if the receiver sent no response."""
 
     problem: str
@@ -123,7 +123,7 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
     }
 
 
-def record_outcome(session: Session, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
+def record_outcome(session: Session, message: WebhookMessage, outcome: DeliverySuccess | DeliveryFailure) -> None:
     """Record the outcome of an attempt to send a message. If an earlier attempt has delivered the message, its delivery stays DELIVERED."""
     moment = now()
     seen = repository.find(session, message.delivery_id)
@@ -131,21 +131,21 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
         return
     retry_at = next_try(seen.message_kind, tries=seen.tries, created_at=seen.created_at, now=moment)
     # Lock the row of the job before the row of the delivery.
-    job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and retry_at is None else None
+    job = repository.job_of(session, seen.alert_id) if isinstance(outcome, DeliveryFailure) and retry_at is None else None
     delivery = repository.find(session, message.delivery_id, lock=True)
     if delivery is None or delivery.state is DeliveryState.DELIVERED:
         return
     match outcome:
-        case SendResult(status):
+        case DeliverySuccess(status):
             delivery.state, delivery.ended_at = DeliveryState.DELIVERED, moment
             delivery.http_status, delivery.problem = status, None
-        case NotSent(problem, status) if delivery.ended_at is None:
+        case DeliveryFailure(problem, status) if delivery.ended_at is None:
             delivery.http_status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
             if retry_at is not None:
                 delivery.next_try_at = retry_at
             else:
                 _give_up(session, job, delivery, message, moment)
-        case NotSent():
+        case DeliveryFailure():
             pass  # the delivery has ended already, because the webhook was disabled in the meantime
 
 

@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useEffect, type ReactNode } from 'react';
 
 import { invalidate, staleResources, type StaleResource } from './invalidation';
-import { reduceJob, initialJob, type JobLive, type JobUpdate } from './jobLive';
+import { reduceJob, initialJob, type JobLive, type JobLiveUpdate } from './jobLive';
 import { useStore, type Store } from './store';
 import { useEventStream } from './useEventStream';
 
-type JobStore = Store<JobLive, JobUpdate>;
+type JobStore = Store<JobLive, JobLiveUpdate>;
 const Context = createContext<JobStore | null>(null);
 
 /** The minimum interval between refetches. Without a minimum interval, a job with many checkpoints a second would cause many requests a second. */

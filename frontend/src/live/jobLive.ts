@@ -27,13 +27,13 @@ export interface JobLive {
   lastEventNumber: number;
 }
 
-export type JobUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
+export type JobLiveUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
 export function initialJob(nowMs: number): JobLive {
   return { connection: connecting(nowMs), run: null, progress: null, outcome: null, events: [], lastEventNumber: 0 };
 }
 
-export function reduceJob(job: JobLive, update: JobUpdate): JobLive {
+export function reduceJob(job: JobLive, update: JobLiveUpdate): JobLive {
   if (update.type !== 'messages') return { ...job, connection: nextConnectionState(job.connection, update) };
   const messages = update.messages.map(parse).filter((message) => message !== null);
   const entries = messages.filter(({ type }) => type === 'event').length;

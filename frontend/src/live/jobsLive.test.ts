@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 
-import { reduceJobs, initialJobs, type JobsLive, type JobSummary } from './jobsLive';
+import { reduceJobs, initialJobs, type JobsLive, type LiveJobStatus } from './jobsLive';
 import type { ServerMessage } from './sseParser';
 
-const job = (id: number, state: JobSummary['state'] = 'RUNNING', deleted = false): ServerMessage => ({ event: 'job', data: JSON.stringify({ id, state, deleted }) });
+const job = (id: number, state: LiveJobStatus['state'] = 'RUNNING', deleted = false): ServerMessage => ({ event: 'job', data: JSON.stringify({ id, state, deleted }) });
 const receive = (live: JobsLive, ...messages: ServerMessage[]): JobsLive => reduceJobs(live, { type: 'messages', nowMs: 1, messages });
 const states = ({ jobs }: JobsLive): unknown[] => [...jobs.values()].map(({ id, state }) => [id, state]);
 

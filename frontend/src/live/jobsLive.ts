@@ -9,11 +9,11 @@ import { useStore } from './store';
 import { useEventStream } from './useEventStream';
 
 /** The status of one job. `state` is null before the job's first run. */
-export type JobSummary = Schemas['JobStatusRead'];
+export type LiveJobStatus = Schemas['JobStatusRead'];
 
 export interface JobsLive {
   connection: ConnectionState;
-  jobs: ReadonlyMap<number, JobSummary>;
+  jobs: ReadonlyMap<number, LiveJobStatus>;
 }
 
 type JobsUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
@@ -25,7 +25,7 @@ export function initialJobs(nowMs: number): JobsLive {
 export function reduceJobs(live: JobsLive, update: JobsUpdate): JobsLive {
   if (update.type !== 'messages') return { ...live, connection: nextConnectionState(live.connection, update) };
   const connection = nextConnectionState(live.connection, { type: 'received', nowMs: update.nowMs, what: update.messages.length > 0 ? 'state' : 'nothing', entries: 0 });
-  const summaries = update.messages.filter(({ event }) => event === 'job').map(({ data }) => JSON.parse(data) as JobSummary);
+  const summaries = update.messages.filter(({ event }) => event === 'job').map(({ data }) => JSON.parse(data) as LiveJobStatus);
   if (summaries.length === 0) return { ...live, connection };
   const jobs = new Map(live.jobs);
   for (const job of summaries) {

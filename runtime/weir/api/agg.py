@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weir.state.backend import Accumulator
+from weir.state.backend import AggregateFunction
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    accumulator: Accumulator
+    accumulator: AggregateFunction
     column: str | None = None
 
 
 def count(column: str | None = None) -> Aggregate:
     """Count rows, or rows in which ``column`` is not null."""
-    return Aggregate(Accumulator.COUNT, column)
+    return Aggregate(AggregateFunction.COUNT, column)
 
 
 def sum(column: str) -> Aggregate:  # this name hides the built-in sum, so that job authors can write agg.sum
-    return Aggregate(Accumulator.SUM, column)
+    return Aggregate(AggregateFunction.SUM, column)
 
 
 def min(column: str) -> Aggregate:
-    return Aggregate(Accumulator.MIN, column)
+    return Aggregate(AggregateFunction.MIN, column)
 
 
 def max(column: str) -> Aggregate:
-    return Aggregate(Accumulator.MAX, column)
+    return Aggregate(AggregateFunction.MAX, column)
 
 
 def mean(column: str) -> Aggregate:
-    return Aggregate(Accumulator.MEAN, column)
+    return Aggregate(AggregateFunction.MEAN, column)

@@ -110,7 +110,7 @@ class AllAcknowledged:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ManifestWritten:
     """The manifest is durable: create the checkpoint's entry in the job log."""
 
     pending: PendingCheckpoint
@@ -136,7 +136,7 @@ class TooManyFailures:
     reason: str
 
 
-CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | Aborted | TooManyFailures
+CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | ManifestWritten | Completed | Aborted | TooManyFailures
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
@@ -224,7 +224,7 @@ class CheckpointCoordinator:
         if pending is None or pending.phase is not CheckpointPhase.WRITING:
             return []
         pending.move(CheckpointPhase.RECORDING)
-        return [Record(pending)]
+        return [ManifestWritten(pending)]
 
     def manifest_failed(self, checkpoint: CheckpointId, reason: str, *, now_ms: int) -> list[CheckpointEffect]:
         pending = self._pending.get(checkpoint)

@@ -23,7 +23,7 @@ from weir.kernel.checkpoints import (
     CommitPermit,
     Completed,
     LastCheckpoint,
-    Record,
+    ManifestWritten,
     TooManyFailures,
     Trigger,
 )
@@ -517,7 +517,7 @@ class JobMaster:
                     assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
                     self._assigners_at[pending.checkpoint] = assigners
                     effects.append(WriteManifest(self._generation, pending, assigners))
-                case Record(pending):
+                case ManifestWritten(pending):
                     effects.append(self._append.append(RecordCompleted(self._generation, pending)))
                 case Completed():
                     effects += self._completed(decision, now_ms)

@@ -23,7 +23,7 @@ _WEIR = re.compile(r"/weir/(operators|connectors|state|storage|subtask|transport
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     file: str
     line: int
     function: str
@@ -70,18 +70,18 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
     return ", ".join(filter(None, parts))
 
 
-def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
+def _stack(sample: str, files: Sequence[str]) -> list[StackFrame]:
     """Find the first thread whose stack contains a file for each item of ``files``. Return this stack with the innermost frame
     first."""
     for section in _SECTION.split(sample):
         matches = [match for line in section.splitlines() if (match := _FRAME.fullmatch(line.rstrip()))]
-        frames = [Frame(match[1], int(match[2]), match[3]) for match in matches]
+        frames = [StackFrame(match[1], int(match[2]), match[3]) for match in matches]
         if all(any(file in frame.file for frame in frames) for file in files):
             return frames
     return []
 
 
-def _callers(operators: Sequence[LogicalOperator], user_code: Sequence[Frame]) -> list[LogicalOperator]:
+def _callers(operators: Sequence[LogicalOperator], user_code: Sequence[StackFrame]) -> list[LogicalOperator]:
     """Return the operators that may have called ``user_code``. A frame contains only the last part of a function's name. For a
     callable object, the name in the frame is ``__call__``."""
     candidates = [one for one in operators if _config(one, "function")]

@@ -17,7 +17,7 @@ from weir.graph.logical import Partitioning
 from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import StateFile
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.columnar_backend import ColumnarAggregates
 from weir.state.hash_index import HashIndex
 from weir.state.hashing import hash_columns
@@ -56,7 +56,7 @@ def _warm_up_state() -> None:
         {"word": ["a", None, "a longer string"] * 2, "number": [1, 2, None] * 2, "value": [1.5, None, 2.5] * 2}
     )
     hash_columns(batch.columns[:2])
-    specs = tuple(AggregateSpec(accumulator, accumulator, "value") for accumulator in Accumulator)
+    specs = tuple(AggregateSpec(accumulator, accumulator, "value") for accumulator in AggregateFunction)
     index, chunks = HashIndex(), RowChunks(4)
     index.grow()
     index.advance(index.limit)

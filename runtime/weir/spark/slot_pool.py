@@ -100,11 +100,11 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
-class Abandon:
+class NoRestart:
     pass
 
 
-RestartDecision: TypeAlias = Restart | Abandon
+RestartDecision: TypeAlias = Restart | NoRestart
 
 
 class SlotRestarts:
@@ -120,12 +120,12 @@ class SlotRestarts:
 
     def decide(self, ending: SlotEnding, *, uptime_s: float) -> RestartDecision:
         if ending is SlotEnding.SPARK_ENDED:
-            return Abandon()
+            return NoRestart()
         if uptime_s >= STABLE_S:
             self._short_runs = self._raises = 0
         self._raises = self._raises + 1 if ending is SlotEnding.RAISED else 0
         if self._raises >= RAISES_MAX:
-            return Abandon()
+            return NoRestart()
         delay_s = 0.0 if self._short_runs == 0 else min(_DELAY_MAX_S, _DELAY_MIN_S * 2 ** (self._short_runs - 1))
         self._short_runs = min(self._short_runs + 1, 10)
         return Restart(delay_s)
@@ -282,7 +282,7 @@ class SlotPool:
                 return
             uptime_s = time.monotonic() - began
             decision = restarts.decide(ending, uptime_s=uptime_s)
-            if isinstance(decision, Abandon):
+            if isinstance(decision, NoRestart):
                 self._report_failure(SlotError(_why_abandoned(index, ending, reason)))
                 return
             delay_s = decision.delay_s

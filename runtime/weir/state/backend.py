@@ -14,7 +14,7 @@ from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import OperatorSnapshot
 
 
-class Accumulator(StrEnum):
+class AggregateFunction(StrEnum):
     COUNT = "count"
     SUM = "sum"
     MIN = "min"
@@ -34,7 +34,7 @@ class AggregateSpec:
     """If ``column`` is None, the aggregate counts rows. All aggregates of a column, including its count, ignore nulls."""
 
     output: str
-    accumulator: Accumulator
+    accumulator: AggregateFunction
     column: str | None = None
 
 

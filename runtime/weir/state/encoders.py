@@ -29,11 +29,11 @@ from weir.state.accumulators import (
     VALID,
 )
 from weir.state.arrow_columns import SIGN_BIT, Encoding, column_words, float_words, integer_words, null_bytes
-from weir.state.backend import Accumulator
+from weir.state.backend import AggregateFunction
 from weir.state.fold_kernel import KEY_COLUMNS, KEY_IDS, KEY_NULLS, KEY_WORDS
 from weir.state.hash_index import HashIndex
 from weir.state.numba_support import Words, address_of
-from weir.state.row_layout import AccumulatorSlot, RowLayout
+from weir.state.row_layout import AccumulatorLayout, RowLayout
 from weir.state.string_interner import StringInterner
 
 NullBytes = npt.NDArray[np.uint8]
@@ -83,9 +83,9 @@ class ValueEncoder:
             seen[bit, SEEN_OUTPUT] = outputs[bit]
         return seen
 
-    def _encode_slot(self, slot: AccumulatorSlot, column: pa.Array, nulls: NullBytes | None, row: Words,
+    def _encode_slot(self, slot: AccumulatorLayout, column: pa.Array, nulls: NullBytes | None, row: Words,
                      owners: list[Any]) -> None:  # fmt: skip
-        if slot.spec.accumulator is Accumulator.COUNT:
+        if slot.spec.accumulator is AggregateFunction.COUNT:
             if nulls is None:
                 row[KIND] = COUNT_ROWS
                 return

@@ -16,7 +16,7 @@ from weir.protocol.snapshots import StateFile
 from weir.state.accumulators import MEAN
 from weir.state.arrow_columns import SIGN_BIT, float_words, integer_words, null_bytes
 from weir.state.numba_support import Words
-from weir.state.row_layout import KEY_GROUP_COLUMN, AccumulatorSlot
+from weir.state.row_layout import KEY_GROUP_COLUMN, AccumulatorLayout
 from weir.state.snapshot import FORMAT, FORMAT_KEY, MAX_PARALLELISM_KEY, TableDescription
 
 RESTORE_ROWS = 1 << 16
@@ -104,7 +104,7 @@ def _rows(file: StateFile, batch: pa.RecordBatch, table: TableDescription) -> Re
     return RestoredRows(file, batch.num_rows, [batch.column(name) for name in layout.key], words, seen)
 
 
-def _slot_words(slot: AccumulatorSlot, column: pa.Array, nulls: npt.NDArray[np.uint8] | None) -> Words:
+def _slot_words(slot: AccumulatorLayout, column: pa.Array, nulls: npt.NDArray[np.uint8] | None) -> Words:
     if pa.types.is_floating(slot.type):
         words = float_words(column).view(np.int64)
     else:

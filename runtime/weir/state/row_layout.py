@@ -17,7 +17,7 @@ from weir.errors import SchemaError
 from weir.graph.schema import near_miss
 from weir.state.accumulators import COUNT_ROWS, MAX_FLOAT, MAX_INT, MEAN, MIN_FLOAT, MIN_INT, SUM_FLOAT, SUM_INT
 from weir.state.arrow_columns import Encoding, encoding_of, value_type
-from weir.state.backend import Accumulator, AggregateSpec
+from weir.state.backend import AggregateFunction, AggregateSpec
 from weir.state.numba_support import Words
 from weir.state.row_chunks import KEY, KEY_NULL_BITS, META, SEEN_BITS, SEEN_SHIFT, padded_words
 
@@ -32,7 +32,7 @@ KEY_GROUP_COLUMN = "__key_group"
 
 
 @dataclass(frozen=True, slots=True)
-class AccumulatorSlot:
+class AccumulatorLayout:
     """The accumulator of one aggregate in a row. ``word`` is the position of the accumulator's first word in the row.
 
     ``seen_bit`` is the number of a bit in ``meta``. The bit is 1 if the key has had a non-null value in the input column of the
@@ -66,7 +66,7 @@ class RowLayout:
     key_types: tuple[pa.DataType, ...]
     encodings: tuple[Encoding, ...]
     key_words: tuple[int, ...]
-    slots: tuple[AccumulatorSlot, ...]
+    slots: tuple[AccumulatorLayout, ...]
     seen_columns: tuple[int, ...]
     row_words: int
 
@@ -124,7 +124,7 @@ def layout_of(input_schema: pa.Schema, key: Sequence[str], aggregates: Sequence[
     for encoding in encodings:
         key_words.append(word)
         word += words_of(encoding)
-    slots: list[AccumulatorSlot] = []
+    slots: list[AccumulatorLayout] = []
     seen_columns: list[int] = []
     for spec in aggregates:
         slot = _slot(spec, input_schema, word, seen_columns)
@@ -153,24 +153,24 @@ def output_schema(input_schema: pa.Schema, key: Sequence[str], aggregates: Seque
     layout = layout_of(input_schema, key, aggregates)
     fields = [input_schema.field(position) for position in layout.key_columns]
     for slot in layout.slots:
-        fields.append(pa.field(slot.spec.output, slot.type, nullable=slot.spec.accumulator is not Accumulator.COUNT))
+        fields.append(pa.field(slot.spec.output, slot.type, nullable=slot.spec.accumulator is not AggregateFunction.COUNT))
     return pa.schema(fields)
 
 
-def _slot(spec: AggregateSpec, schema: pa.Schema, word: int, seen_columns: list[int]) -> AccumulatorSlot:
+def _slot(spec: AggregateSpec, schema: pa.Schema, word: int, seen_columns: list[int]) -> AccumulatorLayout:
     if spec.column is None:
-        if spec.accumulator is not Accumulator.COUNT:
+        if spec.accumulator is not AggregateFunction.COUNT:
             example = f"agg.{spec.accumulator}('amount')"
             raise SchemaError(f"aggregate {spec.output!r}: {spec.accumulator} needs a column, for example {example}.")
-        return AccumulatorSlot(spec, COUNT_ROWS, word, None, pa.int64(), None)
+        return AccumulatorLayout(spec, COUNT_ROWS, word, None, pa.int64(), None)
     position = _position(schema, spec.column, f"aggregate {spec.output!r}")
     type_ = schema.field(position).type
-    if spec.accumulator is Accumulator.COUNT:
-        return AccumulatorSlot(spec, SUM_INT, word, position, pa.int64(), None)
+    if spec.accumulator is AggregateFunction.COUNT:
+        return AccumulatorLayout(spec, SUM_INT, word, position, pa.int64(), None)
     kind, result = _kind(spec, type_)
     if position not in seen_columns:
         seen_columns.append(position)
-    return AccumulatorSlot(spec, kind, word, position, result, seen_columns.index(position))
+    return AccumulatorLayout(spec, kind, word, position, result, seen_columns.index(position))
 
 
 def _kind(spec: AggregateSpec, type_: pa.DataType) -> tuple[int, pa.DataType]:
@@ -179,15 +179,15 @@ def _kind(spec: AggregateSpec, type_: pa.DataType) -> tuple[int, pa.DataType]:
     number = floating or kinds.is_integer(type_) or kinds.is_boolean(type_)
     ordered = number or kinds.is_date(type_) or kinds.is_timestamp(type_) or kinds.is_time(type_) or kinds.is_duration(type_)
     match spec.accumulator:
-        case Accumulator.SUM if floating:
+        case AggregateFunction.SUM if floating:
             return SUM_FLOAT, pa.float64()
-        case Accumulator.SUM if number and type_ != pa.uint64():
+        case AggregateFunction.SUM if number and type_ != pa.uint64():
             return SUM_INT, pa.int64()
-        case Accumulator.MEAN if number:
+        case AggregateFunction.MEAN if number:
             return MEAN, pa.float64()
-        case Accumulator.MIN if ordered:
+        case AggregateFunction.MIN if ordered:
             return MIN_FLOAT if floating else MIN_INT, type_
-        case Accumulator.MAX if ordered:
+        case AggregateFunction.MAX if ordered:
             return MAX_FLOAT if floating else MAX_INT, type_
     raise SchemaError(
         f"aggregate {spec.output!r}: cannot compute the {spec.accumulator} of column {spec.column!r} of type {type_}. "

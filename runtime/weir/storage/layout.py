@@ -32,7 +32,7 @@ _PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
 
 
 @dataclass(frozen=True, slots=True)
-class FileIdentity:
+class FileOrigin:
     """The generation and the checkpoint that wrote a file, as parsed from the name of the file."""
 
     generation: Generation
@@ -103,13 +103,13 @@ def log_number(relative: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def identify(relative: str) -> FileIdentity | None:
+def identify(relative: str) -> FileOrigin | None:
     """Return the identity of a state file, pack or manifest from its relative path.
 
     Return None for a file with any other name. Weir never deletes files with other names.
     """
     if match := _STATE.fullmatch(relative) or _PACK.fullmatch(relative):
-        return FileIdentity(Generation(int(match[1])), CheckpointId(int(match[2])))
+        return FileOrigin(Generation(int(match[1])), CheckpointId(int(match[2])))
     if match := _MANIFEST.fullmatch(relative):
-        return FileIdentity(Generation(int(match[2])), CheckpointId(int(match[1])))
+        return FileOrigin(Generation(int(match[2])), CheckpointId(int(match[1])))
     return None

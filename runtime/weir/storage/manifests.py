@@ -12,7 +12,7 @@ from weir.protocol.manifest import CheckpointStatistics, Manifest, aggregate_sta
 from weir.protocol.paths import manifest_path
 from weir.protocol.snapshots import SubtaskSnapshot
 from weir.storage.base import CheckpointStorage, checksum
-from weir.storage.layout import FileIdentity, JobLayout, identify
+from weir.storage.layout import FileOrigin, JobLayout, identify
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def checkpoint_statistics(
     File names show which files the checkpoint wrote and which files it only references.
     """
     snapshots = tuple(subtasks)
-    own = FileIdentity(generation, checkpoint)
+    own = FileOrigin(generation, checkpoint)
     paths = {file.path for subtask in snapshots for operator in subtask.operators for file in operator.files}
     earlier = {path for path in paths if identify(path) not in (own, None)}
     return aggregate_statistics(snapshots, end_to_end_ms=end_to_end_ms, earlier_files=earlier)

@@ -17,11 +17,11 @@ from weir_backend.reconciler.decisions import (
     BeginRun,
     EndRun,
     GiveCommand,
-    GiveUp,
     JobFacts,
     LastRun,
     LiveRun,
     RestartLater,
+    StopRestarts,
     Strategy,
     Submit,
     Wait,
@@ -77,13 +77,13 @@ def test_failed_runs_restart_with_a_growing_delay_and_a_limited_number_of_attemp
         assert decide(waiting, decision.restart_at) == BeginRun("restart")
     assert delays == [1.0, 2.0, 4.0]
     decision = decide(job(last=replace(FAILED, running_at=None), restarts=STRATEGY.attempts), NOW)
-    assert isinstance(decision, GiveUp) and "4 times in a row" in decision.reason and "killed" in decision.reason
+    assert isinstance(decision, StopRestarts) and "4 times in a row" in decision.reason and "killed" in decision.reason
 
 
 def test_a_version_that_has_never_run_is_restarted_fewer_times_than_other_versions() -> None:
     failed = replace(FAILED, running_at=None)
     assert isinstance(decide(job(last=failed, has_run=False, restarts=1), NOW), RestartLater)
-    assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), GiveUp)
+    assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), StopRestarts)
 
 
 def test_a_long_run_resets_the_restart_count() -> None:
@@ -94,7 +94,7 @@ def test_a_long_run_resets_the_restart_count() -> None:
 
 @pytest.mark.parametrize("kind", sorted(PERMANENT_FAILURES))
 def test_a_job_is_not_restarted_after_a_permanent_failure(kind: str) -> None:
-    assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), GiveUp)
+    assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), StopRestarts)
 
 
 def test_a_job_waits_for_a_user_after_its_restarts_stopped() -> None:
@@ -164,7 +164,7 @@ def test_a_requested_restore_is_repeated_until_a_run_has_restored_the_checkpoint
 )  # fmt: skip
 def test_a_run_starts_only_if_the_desired_state_is_running_and_no_other_run_is_live(facts: JobFacts) -> None:
     decision = decide(facts, NOW)
-    if isinstance(decision, BeginRun | RestartLater | GiveUp):
+    if isinstance(decision, BeginRun | RestartLater | StopRestarts):
         assert facts.live is None and facts.desired is DesiredState.RUNNING and facts.spec_state is SpecState.VALID
     if isinstance(decision, Submit | GiveCommand | EndRun):
         assert facts.live is not None

@@ -327,7 +327,7 @@ def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scenario: Al
     with scenario.database.session() as session:
         message = outbox.claim_message(session, hook)
     assert message is not None
-    for outcome in (outbox.NotSent("slow"), outbox.SendResult(200), outbox.NotSent("slow")):
+    for outcome in (outbox.DeliveryFailure("slow"), outbox.DeliverySuccess(200), outbox.DeliveryFailure("slow")):
         with scenario.database.session() as session:
             outbox.record_outcome(session, message, outcome)
     assert (only_delivery(scenario).state.value, only_delivery(scenario).http_status, only_delivery(scenario).problem) == (
@@ -340,7 +340,7 @@ def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scenario: Al
 # ---- refused addresses -------------------------------------------------------------------------
 
 
-def send(url: str, by: Sender) -> outbox.SendResult | outbox.NotSent:
+def send(url: str, by: Sender) -> outbox.DeliverySuccess | outbox.DeliveryFailure:
     return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
 
 
@@ -353,10 +353,10 @@ def test_a_host_name_is_resolved_once_and_the_message_goes_to_the_checked_addres
 
     by = Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), rebinding)
     url = f"http://name.test:{target.port}/x"
-    assert send(url, by) == outbox.SendResult(200) and resolved == ["name.test"]
+    assert send(url, by) == outbox.DeliverySuccess(200) and resolved == ["name.test"]
     assert target.received[0].headers["host"] == f"name.test:{target.port}" and target.received[0].path == "/x"
     refused = send(url, by)
-    assert isinstance(refused, outbox.NotSent) and "cloud metadata service" in refused.problem
+    assert isinstance(refused, outbox.DeliveryFailure) and "cloud metadata service" in refused.problem
     assert len(target.received) == 1
 
 
@@ -376,26 +376,26 @@ def test_no_request_is_sent_if_a_host_name_resolves_to_a_refused_address(
     target: Receiver, reach: Reach, address: str, problem: str
 ) -> None:
     found = send(f"http://name.test:{target.port}/", sender(reach, name_test=address))
-    assert isinstance(found, outbox.NotSent) and problem in found.problem and found.status is None
+    assert isinstance(found, outbox.DeliveryFailure) and problem in found.problem and found.status is None
     assert target.received == []
 
 
 def test_an_allowed_address_is_called_if_a_host_name_resolves_to_several_addresses(target: Receiver) -> None:
     found = send(f"http://name.test:{target.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
-    assert found == outbox.SendResult(200) and len(target.received) == 1
+    assert found == outbox.DeliverySuccess(200) and len(target.received) == 1
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "localhost"])
 def test_the_address_of_localhost_is_refused_in_every_notation(target: Receiver, host: str) -> None:
     found = send(f"http://{host}:{target.port}/", Sender(Reach.PRIVATE, httpx2.create_ssl_context()))
-    assert isinstance(found, outbox.NotSent) and target.received == []
+    assert isinstance(found, outbox.DeliveryFailure) and target.received == []
 
 
 def test_redirects_are_not_followed(target: Receiver) -> None:
     with receiver() as elsewhere:
         target.statuses, target.headers = [307], {"Location": elsewhere.url}
         found = send(target.url, sender())
-        assert found == outbox.NotSent(f"http://127.0.0.1:{target.port} answers 307; redirects are not followed", 307)
+        assert found == outbox.DeliveryFailure(f"http://127.0.0.1:{target.port} answers 307; redirects are not followed", 307)
         assert elsewhere.received == []
 
 
@@ -403,7 +403,7 @@ def test_proxy_variables_of_the_environment_are_ignored(target: Receiver, monkey
     with receiver() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        assert send(target.url, sender()) == outbox.SendResult(200)
+        assert send(target.url, sender()) == outbox.DeliverySuccess(200)
         assert proxy.received == [] and len(target.received) == 1
 
 
@@ -412,7 +412,7 @@ def test_an_unknown_host_name_is_reported() -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     found = send("http://nothing.test/", Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), fail))
-    assert found == outbox.NotSent("cannot resolve nothing.test")
+    assert found == outbox.DeliveryFailure("cannot resolve nothing.test")
 
 
 def test_a_certificate_must_be_trusted_and_match_the_host_name(made: Certificates, tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def test_a_certificate_must_be_trusted_and_match_the_host_name(made: Certificate
 
     with receiver(made.server_context(tmp_path)) as secure:
         trusting_sender = Sender(Reach.LOOPBACK, made.client_context(), resolve_to_localhost)
-        assert send(f"https://receiver.test:{secure.port}/x", trusting_sender) == outbox.SendResult(200)
+        assert send(f"https://receiver.test:{secure.port}/x", trusting_sender) == outbox.DeliverySuccess(200)
         assert secure.received[0].headers["host"] == f"receiver.test:{secure.port}"
         for url, by in (
             (f"https://another.test:{secure.port}/", trusting_sender),
@@ -429,7 +429,7 @@ def test_a_certificate_must_be_trusted_and_match_the_host_name(made: Certificate
             (f"https://receiver.test:{secure.port}/", Sender(Reach.LOOPBACK, ssl.create_default_context(), resolve_to_localhost)),
         ):
             found = send(url, by)
-            assert isinstance(found, outbox.NotSent) and "cannot connect to" in found.problem, url
+            assert isinstance(found, outbox.DeliveryFailure) and "cannot connect to" in found.problem, url
         assert len(secure.received) == 1
 
 

@@ -16,8 +16,8 @@ from weir.kernel.checkpoints import (
     CheckpointPhase,
     Completed,
     LastCheckpoint,
+    ManifestWritten,
     PendingCheckpoint,
-    Record,
     TooManyFailures,
     Trigger,
 )
@@ -63,7 +63,7 @@ def test_a_checkpoint_completes_only_after_all_acknowledgements_and_its_manifest
     (acknowledged,) = acknowledge_all(checkpoints, ONE)
     assert isinstance(acknowledged, AllAcknowledged)
     (record,) = checkpoints.manifest_written(ONE)
-    assert isinstance(record, Record)
+    assert isinstance(record, ManifestWritten)
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
     (completed,) = checkpoints.entry_created(ONE, now_ms=9)
     assert isinstance(completed, Completed)

@@ -6,13 +6,13 @@ from tests.unit.state.conftest import MemoryFiles
 from weir.operators.aggregate import AggregateOperator
 from weir.operators.base import OperatorContext
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 
 SCHEMA = pa.schema([("k", pa.int64())])
 
 
 def opened(batch_rows: int = 100) -> AggregateOperator:
-    operator = AggregateOperator(("k",), (AggregateSpec("n", Accumulator.COUNT),), SCHEMA, Emit.EACH)
+    operator = AggregateOperator(("k",), (AggregateSpec("n", AggregateFunction.COUNT),), SCHEMA, Emit.EACH)
     operator.open(
         OperatorContext(
             job="job", uid=OperatorUid("counts"), name="counts", subtask=0, parallelism=1, max_parallelism=128,

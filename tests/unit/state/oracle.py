@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 
 Key = tuple[Any, ...]
 
@@ -47,17 +47,17 @@ class Oracle:
         return {key: self.row(key) for key in self.values}
 
 
-def fold(accumulator: Accumulator, values: list[Any]) -> Any:
-    if accumulator is Accumulator.COUNT:
+def fold(accumulator: AggregateFunction, values: list[Any]) -> Any:
+    if accumulator is AggregateFunction.COUNT:
         return len(values)
     if not values:
         return None
     match accumulator:
-        case Accumulator.SUM:
+        case AggregateFunction.SUM:
             return sum(values)
-        case Accumulator.MEAN:
+        case AggregateFunction.MEAN:
             return sum(values) / len(values)
-        case Accumulator.MIN:
+        case AggregateFunction.MIN:
             return min(values)
         case _:
             return max(values)

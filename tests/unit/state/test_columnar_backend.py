@@ -13,11 +13,11 @@ from tests.unit.state.oracle import Oracle, same, to_rows
 
 from weir.errors import SchemaError, UserCodeError
 from weir.protocol.ids import OperatorUid
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.columnar_backend import ColumnarAggregates
 from weir.state.row_layout import output_schema
 
-A = Accumulator
+A = AggregateFunction
 KEY_TYPES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.int64(): st.sampled_from([-(2**63), -1, 0, 1, 2**63 - 1]) | st.integers(0, 20),
     pa.int8(): st.integers(-3, 3),

@@ -16,12 +16,12 @@ from weir.graph.key_groups import key_group_range
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.state import change_tracker
-from weir.state.backend import Accumulator, AggregateSpec, Emit
+from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.change_tracker import EPOCH
 from weir.state.columnar_backend import ColumnarAggregates
 from weir.state.hashing import hash_columns, key_groups_of
 
-A = Accumulator
+A = AggregateFunction
 SPECS = (
     AggregateSpec("n", A.COUNT),
     AggregateSpec("s", A.SUM, "v"),

@@ -10,7 +10,7 @@ from weir.errors import ConfigError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.paths import SEGMENT_CHARACTERS_MAX, decode_segment, encode_segment, manifest_path
 from weir.storage.base import validate_path
-from weir.storage.layout import FileIdentity, JobLayout, identify, log_number, pack_path, state_path
+from weir.storage.layout import FileOrigin, JobLayout, identify, log_number, pack_path, state_path
 
 _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 
@@ -59,7 +59,7 @@ def test_an_empty_name_is_refused() -> None:
 
 
 def test_the_generation_and_the_checkpoint_can_be_read_from_the_path_of_a_checkpoint_file() -> None:
-    identity = FileIdentity(Generation(3), CheckpointId(12))
+    identity = FileOrigin(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
     assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == identity
     assert (

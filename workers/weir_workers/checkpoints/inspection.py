@@ -34,7 +34,7 @@ _UNREADABLE = (CheckpointError, StorageError, ConfigError)
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationResult:
     """The result of reading all files of a checkpoint. ``damage`` is None if the files are intact."""
 
     damage: str | None
@@ -58,7 +58,7 @@ class InspectionRequest:
     """The directories below which ``path`` is allowed."""
     maker: Version | None = None
     """The version that took the checkpoint, if the checkpoint belongs to this job."""
-    verified: Verified | None = None
+    verified: VerificationResult | None = None
     """A recent verification of the checkpoint, if any."""
 
     @property

@@ -23,7 +23,7 @@ TRIES_MAX = 20
 """Maximum number of attempts to append the pin. An attempt fails if the driver appends an entry with the same number first."""
 
 
-class Pinned(Enum):
+class PinResult(Enum):
     IN_LOG = auto()
     TOO_LATE = auto()
     """The checkpoint is already retired."""
@@ -31,7 +31,7 @@ class Pinned(Enum):
     """The log does not contain the checkpoint: see ``LogPresence.UNKNOWN``."""
 
 
-def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
+def pin(storage: CheckpointStorage, wanted: PinRequest) -> PinResult:
     """Write the pin, unless the log contains it already. Raises CheckpointError if the log cannot be read. Raises StorageError if the
     outcome is unknown; the caller can retry."""
     job_log = JobLog(storage, JobLayout(wanted.place.name))
@@ -40,17 +40,17 @@ def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
         view, number = job_log.read()
         match presence_in_log(view, wanted.number, wanted.generation):
             case LogPresence.RETIRED:
-                return Pinned.TOO_LATE
+                return PinResult.TOO_LATE
             case LogPresence.UNKNOWN:
-                return Pinned.NOT_FOUND
+                return PinResult.NOT_FOUND
             case LogPresence.KEPT:
                 pass
         if (checkpoint in view.pinned) == wanted.pinned:
-            return Pinned.IN_LOG
+            return PinResult.IN_LOG
         entry = CheckpointPinned(view.generation, checkpoint, wanted.pinned, uuid.uuid4().hex, time.time_ns() // 1_000_000)
         try:
             if isinstance(job_log.append(entry, at=number), Appended):
-                return Pinned.IN_LOG
+                return PinResult.IN_LOG
         except Superseded:
             continue  # another generation has started since the log was read
     raise StorageError(f"the log of job '{wanted.place.name}' changes too fast to append a pin: try again")

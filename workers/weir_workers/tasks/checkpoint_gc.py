@@ -10,7 +10,7 @@ from weir_backend.checkpoints import pins, verification
 from weir_backend.checkpoints import retention_gc as retention
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import RECONCILE
-from weir_workers.checkpoints.pins import Pinned
+from weir_workers.checkpoints.pins import PinResult
 from weir_workers.checkpoints.pins import pin as pin_in_log
 from weir_workers.checkpoints.retention_gc import GcResult, JobStorage, collect, facts, open_job_storage
 from weir_workers.checkpoints.verification import OpenStorage
@@ -91,9 +91,9 @@ def pin_checkpoint(context: Context, checkpoint_id: int, open_: OpenStorage = op
         return
     waiting_job: int | None = None
     with context.database.session() as session:
-        if outcome is Pinned.IN_LOG:
+        if outcome is PinResult.IN_LOG:
             waiting_job = pins.confirm_pin(session, checkpoint_id, wanted)
-        elif outcome is Pinned.TOO_LATE:
+        elif outcome is PinResult.TOO_LATE:
             pins.reject_pin(session, checkpoint_id)
     if waiting_job is not None:
         # A plan has stopped the job, and waits until the checkpoint for the undo is pinned. Reconcile the job now, so that it starts

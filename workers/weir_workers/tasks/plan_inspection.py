@@ -17,7 +17,7 @@ from weir_backend.recovery import repository, service
 from weir_backend.recovery.external_path import allowed_roots
 from weir_backend.runs.service import checkpoint_directory
 from weir_workers.checkpoints.compatibility import Version
-from weir_workers.checkpoints.inspection import InspectionRequest, Verified, inspect_storage, invalid, newest_of
+from weir_workers.checkpoints.inspection import InspectionRequest, VerificationResult, inspect_storage, invalid, newest_of
 from weir_workers.context import Context, current
 from weir_workers.task import task
 
@@ -94,13 +94,13 @@ def _version(session: Session, spec: Spec) -> Version | None:
     return Version(graph.body, spec.body.get("parallelism", 1), spec.body.get("allow_non_restored_state", False))
 
 
-def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
+def _verified(session: Session, plan: RecoveryPlan) -> VerificationResult | None:
     """Return the verification of the checkpoint if it was made after the plan was proposed or shortly before. Otherwise, return None."""
     number = plan.preview["checkpoint"]
     checkpoint = jobs.completed(session, plan.job_id, number)
     if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:
         return None
-    return Verified(checkpoint.damage)
+    return VerificationResult(checkpoint.damage)
 
 
 def _version_that_took(session: Session, job_id: int, number: int) -> Version | None:

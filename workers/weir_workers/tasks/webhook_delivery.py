@@ -12,7 +12,7 @@ import structlog
 
 from weir.errors import ConfigError
 from weir_backend.webhooks import outbox
-from weir_backend.webhooks.outbox import NotSent, SendResult, WebhookMessage
+from weir_backend.webhooks.outbox import DeliveryFailure, DeliverySuccess, WebhookMessage
 from weir_workers.context import Context, current
 from weir_workers.task import task
 from weir_workers.webhooks import signing
@@ -55,12 +55,12 @@ async def _deliver_to(context: Context, webhook_id: int, sender: Sender, until_s
         if message is None:
             break
         outcome = await _send(context, sender, message)
-        failed = isinstance(outcome, NotSent)
+        failed = isinstance(outcome, DeliveryFailure)
         await asyncio.to_thread(_ended, context, message, outcome)
     await asyncio.to_thread(_release, context, webhook_id, failed)
 
 
-async def _send(context: Context, sender: Sender, message: WebhookMessage) -> SendResult | NotSent:
+async def _send(context: Context, sender: Sender, message: WebhookMessage) -> DeliverySuccess | DeliveryFailure:
     try:
         key = (
             signing.load_key(message.secret_reference, context.settings, os.environ)
@@ -70,7 +70,7 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> Se
     except ConfigError as error:
         # Do not send the message without a signature, because its receiver checks the signature. A later attempt can send the
         # message with a signature.
-        return NotSent(str(error))
+        return DeliveryFailure(str(error))
     return await sender.send(message, key)
 
 
@@ -79,7 +79,7 @@ def _claim(context: Context, webhook_id: int) -> WebhookMessage | None:
         return outbox.claim_message(session, webhook_id)
 
 
-def _ended(context: Context, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
+def _ended(context: Context, message: WebhookMessage, outcome: DeliverySuccess | DeliveryFailure) -> None:
     with context.database.session() as session:
         outbox.record_outcome(session, message, outcome)
 

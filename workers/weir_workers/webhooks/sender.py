@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import httpx2
 
 from weir_backend.webhooks.addresses import Address, Reach, Receiver, receiver_of, refusal_of
-from weir_backend.webhooks.outbox import NotSent, SendResult, WebhookMessage
+from weir_backend.webhooks.outbox import DeliveryFailure, DeliverySuccess, WebhookMessage
 from weir_workers.webhooks.signing import headers
 
 LOOKUP_S = 5.0
@@ -42,27 +42,27 @@ class Sender:
     ssl_context: ssl.SSLContext
     resolve: Resolve = resolve
 
-    async def send(self, message: WebhookMessage, key: bytes | None) -> SendResult | NotSent:
-        """Send the message, and read the status of the response. Failures of the receiver are returned as NotSent, never raised."""
+    async def send(self, message: WebhookMessage, key: bytes | None) -> DeliverySuccess | DeliveryFailure:
+        """Send the message, and read the status of the response. Failures of the receiver are returned as DeliveryFailure, never raised."""
         try:
             receiver = receiver_of(message.url)
         except ValueError as error:
-            return NotSent(str(error))
+            return DeliveryFailure(str(error))
         try:
             async with asyncio.timeout(LOOKUP_S):
                 addresses = await self.resolve(receiver.host, receiver.port)
         except (OSError, UnicodeError) as error:  # a TimeoutError is an OSError
             if isinstance(error, TimeoutError):
-                return NotSent(f"cannot resolve {receiver.host} within {LOOKUP_S:.0f} s")
-            return NotSent(f"cannot resolve {receiver.host}")
+                return DeliveryFailure(f"cannot resolve {receiver.host} within {LOOKUP_S:.0f} s")
+            return DeliveryFailure(f"cannot resolve {receiver.host}")
         allowed = [address for address in addresses if refusal_of(address, self.reach) is None]
         if not allowed:
-            return NotSent(_refused(receiver, addresses, self.reach))
+            return DeliveryFailure(_refused(receiver, addresses, self.reach))
         return await self._send_to(allowed[0], receiver, message, key)
 
     async def _send_to(
         self, address: Address, receiver: Receiver, message: WebhookMessage, key: bytes | None
-    ) -> SendResult | NotSent:
+    ) -> DeliverySuccess | DeliveryFailure:
         body = json.dumps(message.body, separators=(",", ":"), ensure_ascii=True).encode()
         message_headers = {
             "Host": _authority(receiver),
@@ -76,14 +76,14 @@ class Sender:
         try:
             status = await asyncio.wait_for(self._post(url, body, message_headers, extensions), SEND_S)
         except (TimeoutError, httpx2.TimeoutException):
-            return NotSent(f"{receiver.shown} does not answer within {SEND_S:.0f} s")
+            return DeliveryFailure(f"{receiver.shown} does not answer within {SEND_S:.0f} s")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            return NotSent(f"cannot connect to {receiver.shown}: {_why(error)}")
+            return DeliveryFailure(f"cannot connect to {receiver.shown}: {_why(error)}")
         if 200 <= status < 300:
-            return SendResult(status)
+            return DeliverySuccess(status)
         if 300 <= status < 400:
-            return NotSent(f"{receiver.shown} answers {status}; redirects are not followed", status)
-        return NotSent(f"{receiver.shown} answers {status}", status)
+            return DeliveryFailure(f"{receiver.shown} answers {status}; redirects are not followed", status)
+        return DeliveryFailure(f"{receiver.shown} answers {status}", status)
 
     async def _post(self, url: httpx2.URL, body: bytes, message_headers: dict[str, str], extensions: dict[str, str]) -> int:
         # Create a client for each message. A shared client could send a message over a connection that it has opened for another host

@@ -1,10 +1,10 @@
 import { toMs } from '../../format';
-import type { JobSummary } from '../../live/jobsLive';
+import type { LiveJobStatus } from '../../live/jobsLive';
 import { STATES, type StateOf } from '../../theme/states';
 import type { Job } from '../jobs/useAllJobs';
 
 /** Update fetched jobs with newer data from the stream. */
-export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSummary>): Job[] {
+export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, LiveJobStatus>): Job[] {
   return jobs.map((job) => {
     const news = told.get(job.id);
     if (!news) return job;
@@ -20,7 +20,7 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
 }
 
 /** Return the newest state of a job. Only the API reports the state RECONCILING, because the stream contains only states from drivers. */
-export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
+export function currentState(job: Pick<Job, 'state'>, news: Pick<LiveJobStatus, 'state'> | undefined): Job['state'] {
   return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }
 

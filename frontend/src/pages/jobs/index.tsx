@@ -5,7 +5,7 @@ import { Link } from 'react-router-dom';
 
 import { useCan } from '../../auth/permissions';
 import { bytes, duration, perSecond } from '../../format';
-import { type JobSummary, useJobsLive } from '../../live/jobsLive';
+import { type LiveJobStatus, useJobsLive } from '../../live/jobsLive';
 import { RelativeTime } from '../../shared/Time';
 import { SelectFilter, TextFilter } from '../../shared/filters';
 import { ConnectionBanner, ConnectionStatus } from '../../shared/ConnectionStatus';
@@ -53,7 +53,7 @@ function Deploy() {
   return useCan('operate') ? <Button variant="contained" size="small" component={Link} to="/jobs/deploy">Deploy job</Button> : null;
 }
 
-function Jobs({ live }: { live: ReadonlyMap<number, JobSummary> }) {
+function Jobs({ live }: { live: ReadonlyMap<number, LiveJobStatus> }) {
   const { data } = useListContext<Job>();
   const ids = useMemo(() => (data ?? []).map(({ id }) => id), [data]);
   const rates = useRates(ids);
@@ -82,7 +82,7 @@ function Name() {
   );
 }
 
-function CurrentState({ live }: { live: ReadonlyMap<number, JobSummary> }) {
+function CurrentState({ live }: { live: ReadonlyMap<number, LiveJobStatus> }) {
   const job = useRecordContext<Job>();
   return job ? <StateChip kind="run" state={currentState(job, live.get(job.id))} /> : null;
 }
@@ -99,7 +99,7 @@ function Health() {
 }
 
 /** The age and duration of the last checkpoint, in two lines if needed. */
-function LastCheckpoint({ live }: { live: ReadonlyMap<number, JobSummary> }) {
+function LastCheckpoint({ live }: { live: ReadonlyMap<number, LiveJobStatus> }) {
   const job = useRecordContext<Job>();
   const last = (job && live.get(job.id)?.last_checkpoint) ?? job?.last_checkpoint;
   if (!last) return <>none</>;

@@ -58,7 +58,7 @@ class CommittablePart:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Epoch:
+class _EpochId:
     """A checkpoint, and the generation that completed the checkpoint. All files of an epoch are from the same generation."""
 
     checkpoint: CheckpointId
@@ -69,9 +69,9 @@ class _Epoch:
         return f"c{self.checkpoint:08d}-g{self.generation}.json"
 
     @staticmethod
-    def of_receipt(name: str) -> _Epoch | None:
+    def of_receipt(name: str) -> _EpochId | None:
         match = _RECEIPT.fullmatch(name)
-        return None if match is None else _Epoch(CheckpointId(int(match[1])), Generation(int(match[2])))
+        return None if match is None else _EpochId(CheckpointId(int(match[1])), Generation(int(match[2])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class DirectoryCommitter(Committer):
             "the permit does not cover this checkpoint"
         )
         parts = [CommittablePart.of(committable) for committable in committables]
-        epoch = _Epoch(permit.checkpoint, committables[0].generation)
+        epoch = _EpochId(permit.checkpoint, committables[0].generation)
         attempt = permit.holder
         with self._changing(attempt, f"committing checkpoint {permit.checkpoint}"):
             pending = self._fence.path(attempt, _PENDING, epoch_name(epoch.checkpoint))
@@ -124,13 +124,13 @@ class DirectoryCommitter(Committer):
             if self._commits % _PRUNE_EVERY == 0:
                 self._remove_old_receipts(attempt)
 
-    def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
+    def _is_visible(self, epoch: _EpochId, parts: Sequence[CommittablePart]) -> bool:
         """Return whether all files of ``epoch`` are at their visible paths. The caller has already checked that ``epoch`` has
         no receipt. If all files are at their visible paths, an older version of Weir or a reinstatement has published the
         epoch."""
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
-    def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
+    def _visible_paths(self, epoch: _EpochId, part: CommittablePart) -> list[str]:
         """Return the paths at which the file can be visible. Older versions of Weir published each file separately, in the
         directory of the checkpoint whose id is in the file name."""
         name = PartName.parse(part.final)
@@ -138,7 +138,7 @@ class DirectoryCommitter(Committer):
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
         return [os.path.join(self._layout.visible(checkpoint), part.final) for checkpoint in checkpoints]
 
-    def _gather(self, attempt: Attempt, parts: Sequence[CommittablePart], pending: str, epoch: _Epoch) -> None:
+    def _gather(self, attempt: Attempt, parts: Sequence[CommittablePart], pending: str, epoch: _EpochId) -> None:
         """Move all files of the epoch to ``pending``. First find all files, so that no file is moved if any file is missing."""
         sources: list[tuple[str, str]] = []
         for part in parts:
@@ -174,7 +174,7 @@ class DirectoryCommitter(Committer):
             )
         return True
 
-    def _write_receipt(self, attempt: Attempt, epoch: _Epoch, parts: Sequence[CommittablePart]) -> None:
+    def _write_receipt(self, attempt: Attempt, epoch: _EpochId, parts: Sequence[CommittablePart]) -> None:
         receipt = Receipt(
             epoch.checkpoint,
             epoch.generation,
@@ -216,9 +216,9 @@ class DirectoryCommitter(Committer):
         """Delete all receipts except the newest RECEIPTS_MAX. Also delete incomplete receipts and temporary names that remain
         after a crash."""
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
-        receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
+        receipts = sorted(epoch for name in names if (epoch := _EpochId.of_receipt(name)) is not None)
         expired = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
-        for name in [*expired, *(name for name in names if _Epoch.of_receipt(name) is None)]:
+        for name in [*expired, *(name for name in names if _EpochId.of_receipt(name) is None)]:
             self._file_system.unlink(self._fence.path(attempt, _PUBLISHED, name))
 
     # ---- revoke and reinstate --------------------------------------------------------------------
@@ -228,7 +228,7 @@ class DirectoryCommitter(Committer):
         missing: list[MissingOutput] = []
         with self._changing(before, f"revoking branch {branch}"):
             staged = {
-                _Epoch(checkpoint, committables[0].generation): [CommittablePart.of(one) for one in committables]
+                _EpochId(checkpoint, committables[0].generation): [CommittablePart.of(one) for one in committables]
                 for checkpoint, committables in epochs.items()
                 if committables
             }
@@ -252,7 +252,7 @@ class DirectoryCommitter(Committer):
             self._fence.check(before)
         return missing
 
-    def _revoke_epoch(self, before: Attempt, epoch: _Epoch, staged: Sequence[CommittablePart], directory: str) -> None:
+    def _revoke_epoch(self, before: Attempt, epoch: _EpochId, staged: Sequence[CommittablePart], directory: str) -> None:
         """Move all files of the epoch to ``directory``. Rename the visible directory first, so that readers never see only a
         part of the epoch."""
         self._move_directory(before, self._layout.visible(epoch.checkpoint), directory)
@@ -273,7 +273,7 @@ class DirectoryCommitter(Committer):
                 generation = generations.get(checkpoint) or self._generation_in(directory)
                 if generation is None or not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint):
                     continue
-                missing += self._missing(before, _Epoch(checkpoint, generation), directory)
+                missing += self._missing(before, _EpochId(checkpoint, generation), directory)
                 if self._file_system.list(directory):
                     self._move_directory(before, directory, self._layout.visible(checkpoint))
                 else:
@@ -283,7 +283,7 @@ class DirectoryCommitter(Committer):
             self._fence.check(before)
         return missing
 
-    def _missing(self, attempt: Attempt, epoch: _Epoch, directory: str) -> Iterator[MissingOutput]:
+    def _missing(self, attempt: Attempt, epoch: _EpochId, directory: str) -> Iterator[MissingOutput]:
         """Yield the output that is listed in the receipt of the epoch, but is not in ``directory``. Yield nothing if there is
         no receipt. Raises SinkError if the receipt is damaged."""
         path = self._fence.path(attempt, _PUBLISHED, epoch.receipt)
@@ -313,19 +313,19 @@ class DirectoryCommitter(Committer):
         pairs |= {(part.attempt.generation, part.checkpoint) for part in flat}
         return frozenset(pairs | ({(owner.generation, CheckpointId(0))} if owner.generation else set()))
 
-    def _receipts(self, attempt: Attempt) -> list[_Epoch]:
+    def _receipts(self, attempt: Attempt) -> list[_EpochId]:
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
-        return [epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None]
+        return [epoch for name in names if (epoch := _EpochId.of_receipt(name)) is not None]
 
-    def _epochs_in(self, path: str, *, skip: set[CheckpointId] | frozenset[CheckpointId] = frozenset()) -> list[_Epoch]:
+    def _epochs_in(self, path: str, *, skip: set[CheckpointId] | frozenset[CheckpointId] = frozenset()) -> list[_EpochId]:
         """Return the epochs that have a directory in ``path``. Skip empty directories, and the checkpoints in ``skip``."""
-        found: list[_Epoch] = []
+        found: list[_EpochId] = []
         for name in self._file_system.list(path):
             checkpoint = parse_epoch_name(name)
             if checkpoint is not None and checkpoint not in skip:
                 generation = self._generation_in(os.path.join(path, name))
                 if generation is not None:
-                    found.append(_Epoch(checkpoint, generation))
+                    found.append(_EpochId(checkpoint, generation))
         return found
 
     def _generation_in(self, directory: str) -> Generation | None:

@@ -47,7 +47,7 @@ class _Part:
     bytes: int = 0
 
 
-class Epoch(PendingCommit):
+class EpochFiles(PendingCommit):
     """The files of one epoch of one writer. The background executor runs ``encode`` in the order of the calls. ``finish`` waits
     for all calls of ``encode``."""
 
@@ -168,7 +168,7 @@ class DirectoryWriter(SinkWriter):
         self._format = file_format
         self._limits = limits
         self._file_system = file_system or FileSystem()
-        self._epoch: Epoch | None = None
+        self._epoch: EpochFiles | None = None
         self._buffered: list[pa.RecordBatch] = []
         self._buffered_rows = 0
         self._buffered_bytes = 0
@@ -189,7 +189,7 @@ class DirectoryWriter(SinkWriter):
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._epoch is None:
-            self._epoch = Epoch(self._layout, self._format, self._limits, self._file_system, self._context)
+            self._epoch = EpochFiles(self._layout, self._format, self._limits, self._file_system, self._context)
         self._epoch.check()
         self._buffered.append(batch)
         self._buffered_rows += batch.num_rows
@@ -217,7 +217,7 @@ class DirectoryWriter(SinkWriter):
             except RuntimeError:  # the background executor has shut down
                 epoch.drop()
 
-    def _encode_buffered(self, epoch: Epoch) -> None:
+    def _encode_buffered(self, epoch: EpochFiles) -> None:
         batches, size = self._buffered, self._buffered_bytes
         self._buffered, self._buffered_rows, self._buffered_bytes = [], 0, 0
         call = self._in_background(lambda: epoch.encode(batches))

@@ -1,5 +1,5 @@
 /** Collapses stretches of checkpoints without flags in the lineage tree, because a job can retain hundreds of checkpoints. Pure. */
-import type { Edge, Lineage, Row } from './lineage';
+import type { LineageEdge, Lineage, Row } from './lineage';
 
 /** The number of rows that stay visible at the newer end of a collapsed stretch. */
 const NEWEST_SHOWN = 10;
@@ -39,7 +39,7 @@ export function collapse(lineage: Lineage, open: ReadonlySet<string>): Shown {
   return { ...lineage, rows: shown, edges: edges.flatMap((edge) => remapEdge(edge, at)) };
 }
 
-function remapEdge({ from, to, ...edge }: Edge, at: readonly number[]): Edge[] {
+function remapEdge({ from, to, ...edge }: LineageEdge, at: readonly number[]): LineageEdge[] {
   const [older, newer] = [at[from]!, at[to]!];
   return older === newer ? [] : [{ from: older, to: newer, ...edge }];
 }

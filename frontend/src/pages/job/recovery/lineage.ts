@@ -25,7 +25,7 @@ export type Row = RowBase &
     | { kind: 'beginning'; run: Run }
   );
 /** An edge between two rows. `from`: the index of the older row. `broken`: whether checkpoints between the two rows are deleted. */
-export interface Edge {
+export interface LineageEdge {
   from: number;
   to: number;
   current: boolean;
@@ -33,7 +33,7 @@ export interface Edge {
 }
 export interface Lineage {
   rows: readonly Row[];
-  edges: readonly Edge[];
+  edges: readonly LineageEdge[];
   lanes: number;
   /** The number of the newest checkpoint of the current branch. */
   newest: number | null;
@@ -57,7 +57,7 @@ export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint
   const onCurrent = currentHistory(branches);
   const drafts = rowsOf(branches, onCurrent);
   const at = new Map(drafts.map(({ row }, index) => [row.key, index]));
-  const edges: Edge[] = drafts.flatMap(({ row, before, broken }, to) => {
+  const edges: LineageEdge[] = drafts.flatMap(({ row, before, broken }, to) => {
     const from = before === null ? undefined : at.get(before);
     return from === undefined ? [] : [{ from, to, current: row.current, broken }];
   });
@@ -179,7 +179,7 @@ function compare(a: readonly number[], b: readonly number[]): number {
 }
 
 /** Assign lanes to the pieces of abandoned branches, and return the number of lanes. */
-function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
+function assignLanes(drafts: readonly Draft[], edges: readonly LineageEdge[]): number {
   const below = new Map(edges.map(({ from, to }) => [to, from]));
   /** Occupied ranges by lane. A piece is a part of an abandoned branch that is drawn in one lane. Pieces are ordered oldest first. */
   const taken: { top: number; bottom: number }[][] = [[]];
