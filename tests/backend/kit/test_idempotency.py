@@ -214,7 +214,7 @@ def test_old_keys_are_deleted(send: Send, database: Database) -> None:
 
 def test_an_endpoint_must_declare_the_caller_before_the_idempotency_key() -> None:
     router = APIRouter(route_class=IdempotentRoute)
-    with pytest.raises(AssertionError, match="after the caller"):
+    with pytest.raises(AssertionError, match="after the parameter for the caller"):
 
         @router.post("/things")
         def wrong(_: Idempotent, caller: OperatorCaller) -> None: ...
