@@ -13,7 +13,7 @@ from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
 """Weir raises an alert about missing checkpoints only after ``INTERVALS_MISSED`` checkpoint intervals without a completed checkpoint.
-``INTERVALS_MISSED`` is a lower limit: a rule can set a longer time, but not a shorter time."""
+``INTERVALS_MISSED`` is a lower limit: a rule can set a longer time, but a shorter time has no effect."""
 LAG_RESOLVE_RATIO = 0.8
 """An alert about lag is resolved only when the lag falls to ``LAG_RESOLVE_RATIO`` times the limit. If the alert were resolved at the limit
 itself, a lag near the limit would raise an alert every minute."""

@@ -189,7 +189,8 @@ def verifications_running(session: Session, moment: datetime) -> int:
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
     """Return the checkpoints to verify, the most important first. Checkpoints whose verification a user or a plan has requested have the
     highest priority. The newest checkpoint of a job has the second priority if no checkpoint of this job was verified since ``cutoff``. All
-    other checkpoints that were not verified since ``cutoff`` have the lowest priority, the oldest verification first."""
+    other checkpoints that were not verified since ``cutoff`` have the lowest priority, in the order of their last verification, or of their
+    completion if they were never verified."""
     candidates = (
         select(
             Checkpoint.id,

@@ -330,8 +330,8 @@ def _kept_because(
     log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[Refusal]]
 ) -> dict[int, str]:
     """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
-    The result contains no special reason for savepoints, because users may delete savepoints. ``decide`` itself never deletes old
-    savepoints."""
+    The result contains no special reason for savepoints, because users may delete savepoints. ``decide`` deletes a savepoint only
+    if a user has requested the deletion."""
     view = log.view
     reasons = {number: found[0].sentence for number, found in references.items()}
     for row in rows.values():
@@ -365,9 +365,9 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which an abandoned branch starts. In the result, each key is a checkpoint number, and
-    each value describes an abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the
-    branch. A restart starts no new branch."""
+    """Return the checkpoints of the current branch at which an abandoned branch with kept checkpoints starts. In the result, each key is a
+    checkpoint number, and each value describes an abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user
+    deletes the branch. A restart starts no new branch."""
     current = set(view.current)
     found: dict[int, str] = {}
     for record in view.abandoned:

@@ -115,8 +115,8 @@ def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) ->
 
 
 def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete failures whose recovery is known. For each job, add the deleted failures to the counters of the job: the number of
-    recoveries and the total downtime."""
+    """Delete failures whose recovery is known. For failures from which a job recovered, also increase the
+    job's counters of recoveries and downtime."""
     expired = (Failure.received_at < before) & Failure.recovery.is_not(None)
     # Lock the job before its failures, in the same order as the ingestion of events.
     of_job = select(Failure.id).where(Failure.job_id == Job.id, expired).exists()

@@ -1,7 +1,8 @@
 """Heartbeats of the API, the alert evaluation and the hosts of drivers.
 
-Heartbeats show when the control plane itself was down. An alert must not fire only because the control plane could not receive events. All
-processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one of its processes is up.
+Heartbeats show when the control plane itself was down. A driver or a host that was silent during this time is not necessarily unreachable, and its
+silence must not fire an alert. All processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one
+of its processes is up.
 """
 
 from __future__ import annotations

@@ -241,10 +241,10 @@ def is_hanging(
     now: datetime,
 ) -> bool:
     """Return whether a live driver hangs. A driver that completes checkpoints does not hang, even if it cannot reach the control plane.
-    ``heard_at`` is the time of the driver's last contact. ``progressed_at`` is the time of the newest entry in the job log, or None if this time
-    is unknown. ``min_distance_s`` is the minimum number of seconds between two checkpoints, or None if the job takes no periodic checkpoints.
-    Without periodic checkpoints, the progress of the driver is unknown, so ``is_hanging`` returns False. ``timeout_s`` is the checkpoint timeout.
-    ``since`` is the result of ``unreachable_since``."""
+    ``heard_at`` is the time of the driver's last contact. ``progressed_at`` is the time of the newest completed checkpoint or of the last started
+    generation in the job log, or None if this time is unknown. ``min_distance_s`` is the minimum number of seconds between two checkpoints, or None
+    if the job takes no periodic checkpoints. Without periodic checkpoints, the progress of the driver is unknown, so ``is_hanging`` returns False.
+    ``timeout_s`` is the checkpoint timeout. ``since`` is the result of ``unreachable_since``."""
     if since is None or heard_at >= since or min_distance_s is None or progressed_at is None:
         return False
     takes = max(CHECKPOINT_TIMEOUT_MIN, timedelta(seconds=timeout_s))

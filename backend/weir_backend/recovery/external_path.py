@@ -1,7 +1,7 @@
 """Check the paths from which users restore external checkpoints. Only the text of a path is checked, because the API does not read storage.
 
-If every path were allowed, a caller with the permission `operate` could find out which files the workers can
-read. Workers can read the files on their hosts and in many buckets.
+If every path were allowed, a caller with the permission `operate` could find out which files exist on the hosts of the workers and in
+the buckets that the workers can read.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ from weir_backend.settings import Settings
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """What a plan changes. The job restores ``target`` or the external checkpoint at ``path``, or starts without state (``without_state``). If
-    the plan sets none of ``target``, ``path`` and ``without_state``, the plan stops the job, and the job then resumes from its newest checkpoint."""
+    the plan sets none of ``target``, ``path`` and ``without_state``, the job resumes from its newest checkpoint. A running job is stopped first."""
 
     kind: PlanKind
     target: Checkpoint | None
@@ -279,10 +279,8 @@ def _steps(computed: PlannedChange, job: Job, *, live: bool) -> list[str]:
         )
     else:
         steps.append(f"Start version {computed.spec.number} of the spec from the newest checkpoint.")
-    resumed = (
-        " Then resume the job from its last checkpoint before the stop." if job.desired_state is DesiredState.RUNNING else ""
-    )
-    steps.append(f"If the job does not start, restore its earlier version and desired state.{resumed}")
+    resumed = ", and resume it from its last checkpoint before the stop" if job.desired_state is DesiredState.RUNNING else ""
+    steps.append(f"If the job does not start, restore its earlier version and desired state{resumed}.")
     return steps
 
 

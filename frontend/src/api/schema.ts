@@ -2615,7 +2615,7 @@ export interface components {
          * @description The changes that the plan would make.
          *
          *     The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If the plan sets none of
-         *     `checkpoint`, `path` and `without_state`, the plan stops the job, and the job then resumes from its newest checkpoint. `age_s` is the age of
+         *     `checkpoint`, `path` and `without_state`, the job resumes from its newest checkpoint. A running job is stopped first. `age_s` is the age of
          *     `checkpoint` when the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced.
          *     `sinks_with_duplicates` contains the sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the
          *     checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If

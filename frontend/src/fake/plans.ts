@@ -57,7 +57,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
         : path !== null ? 'Start the job from a copy of the external checkpoint. Revocable sinks revoke the committed output of this job.'
         : without_state ? `Start version ${spec} of the spec without state. Revocable sinks revoke committed output, and all input is read again.`
         : `Start version ${spec} of the spec from the newest checkpoint.`,
-        `If the job does not start, restore its earlier version and desired state.${one.job.desired_state === 'RUNNING' ? ' Then resume the job from its last checkpoint before the stop.' : ''}`,
+        `If the job does not start, restore its earlier version and desired state${one.job.desired_state === 'RUNNING' ? ', and resume it from its last checkpoint before the stop' : ''}.`,
       ],
       restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. If you apply the plan, the job starts.'] : [],
       sinks_with_duplicates: isRepeated ? sinks.map(({ sink }) => sink) : [], inspection: null,

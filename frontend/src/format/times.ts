@@ -44,7 +44,8 @@ export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
   if (at === null) return NO_VALUE;
   const away = Math.abs(nowMs - at);
-  // Show a time in the near future as `just now`, because the page's clock can be behind the server's clock.
+  // Show differences of less than a second as `just now`. Also show times in the near future as `just now`, because the page's clock can be
+  // behind the server's clock.
   if (away < SECOND || (at > nowMs && away < CLOCK_SKEW)) return 'just now';
   const distance =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`

@@ -79,8 +79,8 @@ def _check_functions(tree: Any, expression: pl.Expr) -> None:
 
 def _check_call(function: Any, inputs: Any, expression: pl.Expr) -> None:
     # The inputs of ``is_in`` are a value and the values to look up. The inputs of ``replace`` are a value, the old values, the
-    # new values, and in some cases a default. In ``is_in``, the values to look up must be constants. In ``replace``, the old
-    # and new values must be constants.
+    # new values, and in some cases a default. The values to look up, and the old and new values, must not depend
+    # on columns.
     match function:
         case {"Boolean": {"IsIn": _}}:
             lookup_values = inputs[1:2]

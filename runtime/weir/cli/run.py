@@ -323,7 +323,7 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
 def confirm_abandoning(
     job: Job, abandoned: Collection[CheckpointId], what: str, *, yes: bool, question: str = "Roll back?"
 ) -> frozenset[CheckpointId]:
-    """List the checkpoints that a rollback would abandon, ask for confirmation, and return these checkpoints. If ``abandoned`` is empty, do
+    """Show the checkpoints in ``abandoned``, ask for confirmation, and return these checkpoints. If ``abandoned`` is empty, do
     not ask.
 
     ``what`` is the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a

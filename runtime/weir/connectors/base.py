@@ -178,7 +178,7 @@ class Committer(ABC):
         Return the output that is no longer in the target, and therefore cannot be revoked.
 
         Only revocable sinks implement this method. ``epochs`` contains each completed checkpoint that is outside ``ancestry``
-        and still has a manifest. Not every epoch in ``epochs`` has been published. An implementation must also find
+        and still has a manifest. Some of these checkpoints may not have been published. An implementation must also find
         published output of checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The
         coordinator calls ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
         """

@@ -121,7 +121,7 @@ class SinkCoordinator:
     # ---- committing again ------------------------------------------------------------------------
 
     def _commit_again(self, generation: Generation, permit: CommitPermit) -> None:
-        """Recommit each checkpoint in the ancestry of the restored checkpoint, unless the checkpoint is known to be published."""
+        """Commit each checkpoint in the ancestry of the restored checkpoint, unless the checkpoint is known to be published."""
         view = self._current_view(generation)
         record = view.restore_point(permit.checkpoint)
         restored = self._manifests(view, [permit.checkpoint])[permit.checkpoint]

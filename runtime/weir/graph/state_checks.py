@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. After a restore, a source with the same uid could read another
-input. The job would then not read this input from the beginning: it would end early or continue at a meaningless position.
+A source enumerates its splits only when the job first starts. Without these checks, a source with the same uid could read another
+input after a restore. The job would then end early, or continue at a meaningless position of the new input.
 """
 
 from __future__ import annotations

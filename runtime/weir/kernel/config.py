@@ -22,7 +22,7 @@ class CheckpointConfig:
     Checkpoints of other kinds are triggered without this pause.
     """
     tolerable_failed_checkpoints: int | None = 3
-    """If more than this number of checkpoints fail in a row, the job fails over. The limit applies to checkpoints of every kind.
+    """If more than this number of checkpoints fail in a row, the job fails over. Failed checkpoints of every kind count together.
 
     None means that any number of checkpoints can fail.
     """

@@ -75,8 +75,8 @@ class Prepare:
     """Before the deployment, commit all output up to the restore point, and abort or revoke all later output.
 
     ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point does not contain these sources.
-    Answer with on_prepared or on_prepare_failed. The argument of on_prepared contains the split lists of these sources and of all
-    sources in the restore point.
+    Answer with on_prepared or on_prepare_failed. The argument ``split_lists`` of on_prepared contains the split lists of these
+    sources and of all sources in the restore point.
     """
 
     generation: Generation

@@ -144,7 +144,7 @@ class InputProcessor:
         received_end = self._aligner.ended
         result = []
         for channel, expected in self._expected.items():
-            # A channel that had ended in the restored checkpoint counts as ended, even if its sender has not sent END again yet.
+            # A channel that was restored as ended counts as ended, even if its sender has not sent END again yet.
             watermark_ms, idle, ended = self._watermarks.state(channel)
             result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, ended or channel in received_end))
         return tuple(result)

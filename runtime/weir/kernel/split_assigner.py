@@ -7,8 +7,8 @@ the barrier. The source verifies this order with the field ``precedes`` of each 
 
 A source can have 100,000 splits, so a manifest does not contain the splits. The split list is a state file that contains all
 splits of a source. The coordinator writes the split list once. Splits are assigned in the order of the split list. So the index
-of the next split describes all pending splits. The only exceptions are splits that were assigned before a restore: the manifest
-lists these splits.
+of the next split describes all pending splits. The only exceptions are pending splits that had already been assigned before a
+restore: the manifest lists these splits.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class Reporter:
                     self._report_state(self._reported.state, self._reported.generation, f"retrying: {report.text}")
             case ReportKind.SLOW:
                 if self._reported is not None:
-                    # If a slot is no longer slow, the text of the report is empty. If the job is restarting, report again the
-                    # failure that caused the restart.
+                    # If a slot is no longer slow, the text of the report is empty. If the text is empty and the job is
+                    # restarting, report again the failure that caused the restart.
                     state = self._reported.state
                     text = report.text or (self._failure if state is DriverState.RESTARTING else "")
                     self._report_state(state, self._reported.generation, text)

@@ -86,8 +86,8 @@ def has_view_columns(schema: pa.Schema) -> bool:
 
 
 def compact_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Copy the view columns of a batch. The copy contains only data of the batch's rows, so the memory of other rows can be
-    freed."""
+    """Copy the view columns of a batch. The copied columns refer only to data of the batch's rows, so they do not keep the data
+    of other rows in memory."""
     return _cast(_cast(batch, _without_views(batch.schema)), batch.schema)
 
 

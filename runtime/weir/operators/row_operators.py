@@ -109,7 +109,7 @@ class FlatMapOperator(_RowOperator):
                     if len(ready) == self._step_rows:
                         yield self._builder.build(ready)
                         ready = []
-                        began_ns = None  # do not measure this slice: the measurement would include the time of other subtasks
+                        began_ns = None  # do not measure this slice: the loop can resume this step much later
             if began_ns is not None:
                 self._slices.took(part.num_rows, time.perf_counter_ns() - began_ns)
                 if self._slices.slow:

@@ -299,7 +299,7 @@ class LogView:
             case BranchAbandoned():
                 due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
                 if not set(entry.checkpoints) <= due:
-                    return f"the entry for branch {entry.branch} contains checkpoints that need no revocation"
+                    return f"the entry contains checkpoints that need no revocation on branch {entry.branch}"
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
                     return "the entry contains checkpoints that need no reinstatement"

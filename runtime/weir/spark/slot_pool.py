@@ -146,8 +146,8 @@ class SlotPool:
     close. Only one thread may call these methods.
 
     ``capacity_timeout_s`` is internal, and limits the wait for free task slots. When the wait ends, the pool submits the slots
-    even if the cluster has too few task slots. After the pool has submitted the slots, the job's ``slots_timeout_ms`` limits the
-    time until all slots have started.
+    even if the cluster has too few task slots. If the job has a ``slots_timeout_ms``, this timeout limits how long the
+    coordinator then waits for enough slots.
 
     ``on_loss(loss)`` is called for every Spark job that ended early and will be submitted again. ``report_failures`` sets the
     callback for failures. The pool's threads call ``on_loss`` and the callback for failures, which must not block.

@@ -4,8 +4,8 @@ Before these kernels run, the encoder replaces each null by the neutral element 
 largest value for minima. Because the encoder has replaced the nulls, the kernels need not check for nulls.
 
 For each aggregated column, a row has a seen bit. The seen bit is 1 if the key has had a value in the column. Until the first
-null in any aggregated column, new rows start with all seen bits set to 1. After the first null, new rows start with all seen
-bits set to 0. ``mark_seen`` sets a seen bit when the key gets its first value in the column.
+null in any aggregated column, new rows start with all seen bits set to 1. From the batch of this null on, new rows start with all
+seen bits set to 0. ``mark_seen`` sets a seen bit when the key gets its first value in the column.
 """
 
 from __future__ import annotations

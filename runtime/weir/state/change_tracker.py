@@ -3,10 +3,10 @@
 The epochs of a tracker are not the epochs between barriers. An epoch of a tracker ends when a snapshot starts and, if
 ``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
 
-The loop copies the rows of a snapshot in small steps while updates continue. If a snapshot in progress still needs a row, the
-kernel saves the old row in the undo log before the row changes for the first time in an epoch. Some rows change after the end
-of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot thread replaces the
-copies of changed rows with the old rows from the undo log.
+The loop copies the rows of a snapshot in small steps while updates continue. If a snapshot in progress may not have copied a row
+yet, the kernel saves the old row in the undo log before the row changes for the first time in an epoch. Some rows change after
+the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot thread replaces
+the copies of changed rows with the old rows from the undo log.
 
 All snapshots share one undo log. The snapshot of epoch e uses an undo entry under two conditions. The entry was saved after
 epoch e, and its old row was last changed in epoch e or earlier.
@@ -172,7 +172,7 @@ class ChangeTracker:
         self._refresh()
 
     def renumber(self, chunks: RowChunks, rows: int) -> None:
-        """If the epoch numbers have reached EPOCHS and no copy is in progress, restart the epoch numbers at 1. This method writes
+        """If the epoch numbers have reached EPOCHS and no copy is in progress, restart the epoch numbers at 1. The restart writes
         to every row, but is needed only once in several years."""
         if self.words[EPOCH] >= EPOCHS and not self._active:
             clear_epochs(chunks.addresses, rows, self._row_words)

@@ -82,9 +82,9 @@ class JobLog:
         Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
         After an error the view is unchanged.
 
-        All entries in the view that this process has appended are durable. The view can contain entries of other processes that
-        are not durable yet: a power cut could remove these entries. When this process appends an entry, all earlier entries
-        become durable.
+        All entries in the view that this process has written are durable, even after an UnknownOutcome. The view can contain
+        entries of other processes that are not durable yet: a power cut could remove these entries. When this process appends an
+        entry, all earlier entries become durable.
         """
         state = read_log(self._files, self._state)
         if self._unresolved is not None and state.entries:

@@ -104,7 +104,7 @@ def log_number(relative: str) -> int | None:
 
 
 def identify(relative: str) -> FileOrigin | None:
-    """Return the identity of a state file, pack or manifest from its relative path.
+    """Return the origin of a state file, pack or manifest, as parsed from its relative path.
 
     Return None for a file with any other name. Weir never deletes files with other names.
     """

@@ -1,9 +1,10 @@
 """The heartbeats of a slot, and the samples of its stacks.
 
 A thread that runs compiled code sends the heartbeats on a separate control connection. The heartbeat thread never needs the GIL.
-So a slot sends heartbeats even while a regular expression or a C extension holds the GIL for a long time. A slot process that is
-stopped or dead sends no heartbeats. In shared memory, the loop counts its turns, and the background executor counts its calls.
-Each heartbeat contains the counts of turns and calls, so that the coordinator can detect a slot without progress.
+So a slot sends heartbeats even while its code holds the GIL for a long time, for example in a regular expression or a C
+extension. A slot process that is stopped or dead sends no heartbeats. In shared memory, the loop counts its turns, and the
+background executor counts its calls. Each heartbeat contains the counts of turns and calls, so that the coordinator can detect a
+slot without progress.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def configure_logs(settings: LogSettings) -> None:
 
 
 SAMPLE_MS = 24_000
-"""The default value of ``step_sample_ms`` and ``call_sample_ms``."""
+"""The default and the maximum of ``step_sample_ms`` and ``call_sample_ms``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class _Endpoint(ABC):
             peer, data = self._queue.popleft()
             peer_connection = self._connections.get(peer)
             if peer_connection is None:
-                continue  # the connection is closed, so drop the message
+                continue  # the connection is not established yet, or is closed: drop the message
             connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
             if outbox.bytes_queued > QUEUED_BYTES_MAX:
@@ -205,7 +205,8 @@ class ControlServer(_Endpoint):
         self.port = self._acceptor.port
 
     def send(self, peer: ControlPeer, data: bytes) -> None:
-        """Queue a message. Any thread may call ``send``. Messages to a closed connection are dropped.
+        """Queue a message. Any thread may call ``send``. A message to a closed connection is dropped.
+        ``poll`` reports the closing, unless ``drop`` has closed the connection.
         Raise ProtocolError for an invalid size."""
         self._send(peer, data)
 

@@ -82,7 +82,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(platform: Platform, runnin
     assert preview["sinks_with_duplicates"] == ["shown"], "the output of a console sink cannot be revoked"
     assert preview["restarted_operators"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
     assert preview["steps"][-1] == (
-        "If the job does not start, restore its earlier version and desired state. Then resume the job from its last checkpoint before the stop."
+        "If the job does not start, restore its earlier version and desired state, and resume it from its last checkpoint before the stop."
     )
     assert platform.send("GET", "/plans", status=200) == [] and driver.commands() == []
     assert platform.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []

@@ -192,7 +192,7 @@ def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
         (retired(1, 9), "never completed"),
         (pinned(1, 9), "never completed"),
         (published(1, 9), "never completed"),
-        (abandoned(1, "b1", 0, 2), "the entry for branch b1 contains checkpoints that need no revocation"),
+        (abandoned(1, "b1", 0, 2), "the entry contains checkpoints that need no revocation on branch b1"),
         (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
 )

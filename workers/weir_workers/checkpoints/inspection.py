@@ -206,7 +206,8 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield the sink and the payload of each published committable of ``checkpoints``. Raises CheckpointError."""
+    """Yield the sink and the payload of each committable that the commits of ``checkpoints`` publish. Omit committables of earlier epochs, which a
+    manifest can also contain. Raises CheckpointError."""
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
         before = [one for one in seen.view.ancestry(number) if one < number]

@@ -48,7 +48,7 @@ def up(
     """Start the platform in the background: Postgres, Redis, API and workers. Existing data is kept.
 
     Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document
-    when the platform is up. Only the document of the first `weir up` contains the password of admin.
+    when the platform is up. The first `weir up` that succeeds shows the password of admin. Later commands do not show the password.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import up

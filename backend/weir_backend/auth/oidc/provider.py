@@ -23,8 +23,8 @@ TIMEOUT_S = 5.0
 ANSWER_BYTES_MAX = 1 << 20
 DOCUMENT_CACHE_S = 3600.0
 DOCUMENT_RETRY_S = 2.0
-"""If a request to the provider fails, the API refuses all logins for the next ``DOCUMENT_RETRY_S`` seconds and sends no request to the
-provider. If the API sent a request for each login, each login would also wait for the timeouts of earlier logins."""
+"""If the configuration document of the provider cannot be read, the API refuses all logins for the next ``DOCUMENT_RETRY_S`` seconds and
+sends no request to the provider. If the API sent a request for each login, each login would also wait for the timeouts of earlier logins."""
 KEYS_REFRESH_S = 30.0
 """The minimum time between two downloads of the keys of the provider. A token with an unknown key id causes a download, and an
 attacker can choose key ids."""

@@ -1,4 +1,5 @@
-"""API tokens. A token has at most the permissions of the user that creates it. The owner or an administrator can revoke a token."""
+"""API tokens. Users create tokens only for themselves. A token has at most the permissions of the session or token that creates it. The owner
+or an administrator can revoke a token."""
 
 from __future__ import annotations
 

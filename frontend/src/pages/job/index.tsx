@@ -70,7 +70,7 @@ function Shell() {
 
 /**
  * Return LIVE for a live connection, without the time of the last message. The time of the last message changes ten times a second, and each change
- * would render `Mark` again.
+ * would render `Mark` and `Banner` again.
  */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 

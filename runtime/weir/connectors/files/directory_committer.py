@@ -131,8 +131,8 @@ class DirectoryCommitter(Committer):
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _EpochId, part: CommittablePart) -> list[str]:
-        """Return the paths at which the file can be visible. Older versions of Weir published each file separately, in the
-        directory of the checkpoint whose id is in the file name."""
+        """Return the paths at which the file can be visible. A file that an older version of Weir published
+        is now in the directory of the checkpoint whose id is in the file name (see ``_adopt_older_layout``)."""
         name = PartName.parse(part.final)
         assert name is not None
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
@@ -347,8 +347,8 @@ class DirectoryCommitter(Committer):
     @contextmanager
     def _changing(self, attempt: Attempt, action: str) -> Iterator[None]:
         """Take over the output directory for ``attempt``. The ``with`` block can then change the directory. Raises Superseded
-        if a newer attempt takes over before the end of the block. If the ``with`` block raises OSError, the context manager
-        raises SinkError instead."""
+        if a newer attempt takes over before the end of the block. If the takeover or the ``with`` block fails with OSError,
+        the context manager raises SinkError instead."""
         try:
             self._fence.take_over(attempt)
             if self._prepared != attempt:

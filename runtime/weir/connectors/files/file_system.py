@@ -110,7 +110,7 @@ def sink_error(action: str, path: str, error: BaseException, *, retry_when_full:
         advice = f"{os.strerror(number)}. Make the directory writable."
     elif number in (errno.EMLINK, errno.EOPNOTSUPP):
         advice = (
-            "this file system does not support hard links. Weir needs hard links to create files atomically. "
+            "this file system does not support hard links. Weir needs hard links to create a file only if it does not exist. "
             "Choose another directory."
         )
     elif number == errno.EXDEV:

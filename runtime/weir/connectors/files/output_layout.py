@@ -10,12 +10,12 @@ because the id is not known yet.
 ``_weir/epochs/g1/published/c00000007-g1.json`` is the receipt of a published epoch.
 ``_weir/epochs/g1/abandoned/<branch>/weir_checkpoint=7/part-...`` is a revoked file.
 
-The directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In a file name, the number
-after ``c`` is the id of the checkpoint whose barrier ended the file. If checkpoint 6 was aborted, checkpoint 7 also publishes
-the files with ``c00000006`` in their names. The number after ``g`` is the generation, and the number after ``w`` is the subtask
-that wrote the file. An attempt number other than 0 follows the generation (``g1.2``). ``<unique>`` is a random id of the file.
-Spark, pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the newest attempt
-(see ``FencedDirectory``).
+The directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In a file name, the number after
+``c`` is the id of the checkpoint whose barrier ended the epoch of the file. If checkpoint 6 was aborted, checkpoint 7 also
+publishes the files with ``c00000006`` in their names. The number after ``g`` is the generation, and the number after ``w`` is the
+subtask that wrote the file. An attempt number other than 0 follows the generation (``g1.2``). ``<unique>`` is a random id of the
+file. Spark, pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the newest
+attempt (see ``FencedDirectory``).
 
 Older versions of Weir published files directly in the output directory, and kept revoked files in
 ``_weir/abandoned/g1/<branch>/``.

@@ -264,7 +264,8 @@ class Footer:
 
 @lru_cache(maxsize=4096)
 def footer_of(file: InputFile) -> Footer:
-    """Read and parse the footer of a file. Raises InputError if the file cannot be read or is not a Parquet file."""
+    """Read and parse the footer of a file. Raises InputError, with the path of the file, if the file cannot be read
+    or is not a Parquet file."""
     data = _file_footer(file)
     try:
         return Footer(pq.read_metadata(pa.BufferReader(data)), checksum([data]))
@@ -273,7 +274,7 @@ def footer_of(file: InputFile) -> Footer:
 
 
 def _footer_checksum(file: InputFile) -> str:
-    """Return the checksum of the footer without parsing the footer. Raises InputError if the footer cannot be read."""
+    """Return the checksum of the footer without parsing the footer. Raises InputError like ``footer_of``."""
     return checksum([_file_footer(file)])
 
 

@@ -247,7 +247,7 @@ class SimStorage:
                 self.staged[path] = self.published.pop(path)
 
     def is_synced(self) -> bool:
-        """Return whether all writes are synced, so that a power cut would lose no data."""
+        """Return whether all writes and deletions are synced. A power cut would then undo none of them."""
         return not self._unsynced
 
     def backup(self) -> dict[str, object]:

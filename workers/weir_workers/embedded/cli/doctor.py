@@ -45,7 +45,7 @@ class CheckStatus(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
     WARNING = "warning"
-    """The platform works, but has a problem that the user should know about."""
+    """The platform works, but the user should know about this finding. A warning does not count as a problem."""
     SKIPPED = "skipped"
     """The check cannot run, because of another problem or because information is missing."""
 

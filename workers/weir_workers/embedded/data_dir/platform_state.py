@@ -19,7 +19,7 @@ GIVE_UP_FAILURES = 3
 
 class Phase(StrEnum):
     STARTING = "starting"
-    """The phase until all processes are ready at the same time for the first time."""
+    """The phase from the start of this supervisor until all processes are ready at the same time for the first time."""
     UP = "up"
     STOPPING = "stopping"
     DOWN = "down"

@@ -62,7 +62,7 @@ describe('the operator rows of a checkpoint', () => {
     expect(rows).toMatchObject([{ chain: 2, name: 'chain 2', acknowledged: 1, tookMs: 7 }]);
   });
 
-  it('the row of an operator changes when another subtask of the operator acknowledges', () => {
+  it('the row of an operator changes only when another subtask of the operator acknowledges', () => {
     const rows = (acknowledged: number) => rowsOf(checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, acknowledged)));
     const [before, same, more] = [rows(3), rows(3), rows(4)];
     const chain = snapshots[3]!.chain;
