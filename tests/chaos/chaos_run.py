@@ -237,6 +237,7 @@ class ChaosRun:
         known = _highest_checkpoint(checkpoints)
         published = [part.checkpoint for name in ("keys", "groups") for part, _ in parts_of(self._directory / name)]
         if max(published, default=0) > known:
+            self._put_back = False  # after an earlier backup, drivers get the option that prevents the refusal
             self._start_driver()
             refused = self._drivers[-1]
             refused.stopped = True
