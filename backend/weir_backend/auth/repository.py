@@ -91,7 +91,7 @@ def is_taken(session: Session, name: str) -> bool:
 
 
 def replace_hash(session: Session, user_id: int, *, old: str, new: str) -> None:
-    """Replace the hash ``old`` with ``new``, another hash of the same password. The version of the user does not change."""
+    """Replace the hash ``old`` with ``new``, another hash of the same password. The column ``version`` of the user does not change."""
     session.execute(update(User).where(User.id == user_id, User.password_hash == old).values(password_hash=new))
 
 

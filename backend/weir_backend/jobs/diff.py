@@ -15,7 +15,7 @@ _TEXT_BYTES_MAX = 1 << 20
 _LINES_MAX = 5_000
 _WORK_MAX = 4_000_000
 """The limit on the pairs of equal lines that difflib compares in the worst case. difflib needs more than a microsecond to compare two equal
-lines. An ordinary file has a few thousand pairs of equal lines."""
+lines. The two versions of an ordinary file have a few thousand such pairs."""
 _ABSENT = object()
 
 

@@ -201,7 +201,7 @@ class Deploy:
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
     ended: tuple[SubtaskId, ...]
-    """Subtasks in which on_end_of_input ran before the snapshot, so it must not run again."""
+    """The subtasks that had called on_end_of_input before the snapshot. They must not call it again after the restore."""
     next_checkpoint: CheckpointId
     watermarks: tuple[tuple[SubtaskId, int], ...] = ()
     """The watermarks that subtasks had emitted before the snapshot. Later watermarks are higher."""
