@@ -31,8 +31,8 @@ def position(session: Session, job_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """The messages that a stream of a job can send next. The messages are JSON, so that Weir serialises each message once for any number of
-    streams.
+    """The messages that a stream of a job can send next. The messages are JSON text, so that Weir serialises each message only once for
+    all streams.
 
     ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
     ``run`` is the newest run, or None if the job has no run. ``progress`` is the progress of the pending checkpoint of ``run``, or None if

@@ -56,7 +56,7 @@ export function serveOverPort(port: Port, answer: Transport): void {
       const streams = response.headers.get('Content-Type') === STREAM;
       const content = streams ? response.body! : await response.arrayBuffer();
       send({ type: 'response', id, status: response.status, headers: [...response.headers], body: content }, [content]);
-      // After a response, the page cancels a stream by cancelling the response body, not by aborting the request.
+      // Once the page has the response, it cancels a stream by cancelling the response body, and sends no abort.
       open.delete(id);
     } catch (error) {
       open.delete(id);

@@ -22,8 +22,8 @@ def encode_segment(name: str) -> str:
     """Encode ``name`` in UTF-8, with every byte except letters, digits, ``_`` and ``-`` as ``.`` and two hex digits.
 
     A name that is too long for a file name is cut and ends in ``..`` and a checksum of the whole name. ``decode_segment`` cannot
-    restore a shortened name, so it returns the segment unchanged. This segment is longer than any valid name of a job or an
-    operator.
+    restore a shortened name, so it returns the segment unchanged. A job or an operator cannot have such a long name, so the
+    result is never mistaken for one.
     """
     if not name:
         raise ConfigError("the name of a job or an operator must not be empty")

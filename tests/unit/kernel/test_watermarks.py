@@ -60,7 +60,7 @@ def test_a_restored_watermark_ignores_an_input_that_had_ended() -> None:
     tracker.on_watermark(B, 100)
     assert tracker.on_end(A) == 100
     tracker = restored(tracker)
-    assert tracker.on_watermark(B, 120) == 120, "the sender of the ended input has not yet sent END again"
+    assert tracker.on_watermark(B, 120) == 120, "input A had ended before the restore, so it must not hold the watermark back"
     assert tracker.on_end(A) is None
 
 
