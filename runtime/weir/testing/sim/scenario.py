@@ -17,7 +17,9 @@ from weir.testing.sim.storage import StorageFaults
 SLOTS_MAX = 4
 FAULTS_END_NS = 1_200 * MS
 """No fault occurs after this time, so the job must then end."""
-DEADLINE_NS = 60_000 * MS
+DEADLINE_NS = 300_000 * MS
+"""Virtual time within which a job must end. A slow restore takes five seconds, and a job may restart ten times before it completes
+the next checkpoint. If the checkpoint timeout is short, a job can need several such series of restarts."""
 EVENTS_MAX = 120_000
 RESTORE_HANGS_NS = 3_000 * MS
 """Duration of a restore step that hangs. A hanging step is longer than the deploy timeout."""
