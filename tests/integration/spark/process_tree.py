@@ -40,24 +40,32 @@ _GATEWAY_CALL = b"c\no0\nshutdown\ne\n"
 _PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
+QUIET_S = (0.5, 5.0, 60.0)
+"""How long to wait for a response. Some servers wait for more data instead of responding, and a busy machine responds late."""
+
+
 def refusing_server(port: int) -> str:
     """Send unauthenticated calls to ``port`` and return the kind of server that refuses them. Return '' if no
     response is a known refusal."""
-    if b"Expected SaslMessage" in send_unauthenticated(port, _SPARK_CALL):
+    return next((kind for quiet_s in QUIET_S if (kind := _refusing_server(port, quiet_s))), "")
+
+
+def _refusing_server(port: int, quiet_s: float) -> str:
+    if b"Expected SaslMessage" in send_unauthenticated(port, _SPARK_CALL, quiet_s):
         return "spark"
-    response = send_unauthenticated(port, _GATEWAY_CALL)
+    response = send_unauthenticated(port, _GATEWAY_CALL, quiet_s)
     if response.startswith(b"!x") and b"uthentication" in response:
         return "gateway"
-    if send_unauthenticated(port, _PAGE_REQUEST).startswith(b"HTTP/1.1 403"):
+    if send_unauthenticated(port, _PAGE_REQUEST, quiet_s).startswith(b"HTTP/1.1 403"):
         return "page"
     return ""
 
 
-def send_unauthenticated(port: int, message: bytes) -> bytes:
+def send_unauthenticated(port: int, message: bytes, quiet_s: float = QUIET_S[0]) -> bytes:
     """Send a message without authentication. Return the data that arrives until the connection ends or no data
-    arrives for 0.5 s."""
+    arrives for ``quiet_s``."""
     received = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=0.5) as connection, contextlib.suppress(OSError):
+    with socket.create_connection(("127.0.0.1", port), timeout=quiet_s) as connection, contextlib.suppress(OSError):
         connection.sendall(message)
         while chunk := connection.recv(65_536):
             received += chunk
