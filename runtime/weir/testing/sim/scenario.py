@@ -17,10 +17,11 @@ from weir.testing.sim.storage import StorageFaults
 SLOTS_MAX = 4
 FAULTS_END_NS = 1_200 * MS
 """No fault occurs after this time, so the job must then end."""
-DEADLINE_NS = 300_000 * MS
-"""Virtual time within which a job must end. A slow restore takes five seconds, and a job may restart ten times before it completes
-the next checkpoint. If the checkpoint timeout is short, a job can need several such series of restarts."""
+DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
+CHECKPOINT_TIMEOUT_MS_MIN = 40
+"""Minimum timeout of a checkpoint, multiplied by the slowness of the network. With a shorter timeout, nearly every checkpoint of a
+job with large records would time out, so the job would not end."""
 RESTORE_HANGS_NS = 3_000 * MS
 """Duration of a restore step that hangs. A hanging step is longer than the deploy timeout."""
 STEPS = (
@@ -173,6 +174,7 @@ def make_scenario(seed: int) -> Scenario:
         restore_step_ns=restores.choice((100, 250)) * MS if slow_restores else 0,
         restore_hangs_at=restores.randint(1, 20) if restores.random() < 0.15 else 0,
     )
+    scenario = _with_feasible_checkpoints(scenario)
     separate = random.Random(f"stalls {seed}")
     return _with_stalls(separate, scenario) if faults and separate.random() < 0.3 else scenario
 
@@ -199,6 +201,12 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
         log_attempts_max=4,
         storage_retry_ms=5,
     )
+
+
+def _with_feasible_checkpoints(scenario: Scenario) -> Scenario:
+    checkpoints = scenario.config.checkpoints
+    timeout_ms = max(checkpoints.timeout_ms, int(CHECKPOINT_TIMEOUT_MS_MIN * scenario.slowness))
+    return replace(scenario, config=replace(scenario.config, checkpoints=replace(checkpoints, timeout_ms=timeout_ms)))
 
 
 def _fault(rng: random.Random) -> Fault:
