@@ -65,6 +65,9 @@ class CheckpointRecord:
     published: bool = False
     """Whether the output of the checkpoint and of its ancestors is known to be published. Logs of older versions do not record
     publications (see ``Manifest.published_up_to``)."""
+    published_before: CheckpointId = _NO_CHECKPOINT
+    """The newest ancestor that was known to be published when an ancestor was retired, or 0. The view has no records of retired
+    ancestors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +217,8 @@ class LogView:
         """Return the newest checkpoint in the ancestry of ``checkpoint`` whose output is known to be published, or 0."""
         ancestry = set(self.ancestry(checkpoint))
         return max(
-            (kept.checkpoint for kept in self.kept if kept.published and kept.checkpoint in ancestry), default=_NO_CHECKPOINT
+            (kept.checkpoint if kept.published else kept.published_before for kept in self.kept if kept.checkpoint in ancestry),
+            default=_NO_CHECKPOINT,
         )
 
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
@@ -423,7 +427,11 @@ class LogView:
         remembered = (*self.retired, *(record for record in self.kept if record.checkpoint in retired))
         return replace(
             self,
-            kept=tuple(record for record in self.kept if record.checkpoint not in retired),
+            kept=tuple(
+                record if record.published else replace(record, published_before=self.published_up_to(record.checkpoint))
+                for record in self.kept
+                if record.checkpoint not in retired
+            ),
             current=tuple(checkpoint for checkpoint in self.current if checkpoint not in retired),
             retired=tuple(sorted(remembered, key=lambda record: record.checkpoint))[-RETIRED_REMEMBERED:],
             withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in retired),

@@ -164,6 +164,17 @@ def test_a_published_checkpoint_has_only_published_ancestors() -> None:
     assert rolled_back.published_up_to(CheckpointId(3)) == 2
 
 
+def test_a_retired_checkpoint_counts_as_published_for_the_checkpoints_that_descend_from_it() -> None:
+    view = fold(started(1), completed(1, 1), published(1, 1), completed(1, 2), completed(1, 3), retired(1, 1, 2))
+    assert view.published_up_to(CheckpointId(3)) == 1
+    view = base_view(summary(view, nonce="s", timestamp_ms=1))
+    view = view.apply(started(2, restored_from=3, first_checkpoint=4)).apply(completed(2, 4))
+    assert view.published_up_to(CheckpointId(4)) == 1
+    assert view.apply(retired(2, 3)).published_up_to(CheckpointId(4)) == 1
+    without_state = view.apply(started(3, branch="b3", first_checkpoint=5)).apply(completed(3, 5))
+    assert without_state.published_up_to(CheckpointId(5)) == 0, "checkpoint 5 does not descend from checkpoint 1"
+
+
 def test_a_summary_of_an_older_weir_version_has_no_published_checkpoints() -> None:
     entry = summary(fold(started(1), completed(1, 1), published(1, 1)), nonce="s", timestamp_ms=1)
     assert isinstance(entry.view, dict)
