@@ -81,10 +81,11 @@ class Settings(BaseSettings):
     oidc_name: Annotated[str, Field(max_length=60)] | None = None
     """The name of the OpenID Connect provider on the login page. The default is the host of ``oidc_issuer``."""
     oidc_role_claim: str = "weir_role"
-    """The claim of the identity token that contains the role of the user: viewer, operator or admin."""
-    oidc_new_users: Literal["refused", "viewer"] = "refused"
-    """Whether Weir refuses a new user whose token names no role, or makes the user a viewer. By default, Weir refuses new users without a role,
-    because an issuer can serve many organizations."""
+    """The claim of the identity token that contains the role of the user: viewer, operator or admin. Each login sets the role in this claim. If
+    ``oidc_role_claim`` is empty, administrators manage the roles in Weir, and logins do not change roles."""
+    oidc_users_without_role: Literal["refused", "viewer"] = "refused"
+    """Whether Weir refuses a user whose token names no role, or makes the user a viewer. By default, Weir refuses such users, because an issuer
+    can serve many organizations."""
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")
     @classmethod

@@ -120,3 +120,16 @@ def revoke_sessions(session: Session, user_id: int, *, except_token: int | None 
         .execution_options(synchronize_session=False)
     )
     publish(session, ACCOUNTS)
+
+
+def revoke_all_tokens(session: Session, user_id: int) -> bool:
+    """Revoke the sessions and the API tokens of a user. Return whether the user had any."""
+    revoked = session.scalars(
+        update(Token)
+        .where(Token.user_id == user_id, Token.revoked_at.is_(None))
+        .values(revoked_at=now())
+        .returning(Token.id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    publish(session, ACCOUNTS)
+    return bool(revoked)

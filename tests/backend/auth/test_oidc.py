@@ -7,11 +7,13 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from joserfc import jws
@@ -27,7 +29,7 @@ from weir_backend.auth.oidc import flow
 from weir_backend.auth.oidc.provider import Provider
 from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
-from weir_backend.models import Role, User
+from weir_backend.models import AuditEntry, Role, User
 from weir_backend.settings import Settings
 
 OIDC = f"{SESSION}/oidc"
@@ -52,7 +54,7 @@ def client(settings: Settings, tasks: RecordedTasks, provider: FakeProvider) -> 
             "oidc_issuer": AnyHttpUrl(provider.issuer),
             "oidc_client_id": CLIENT,
             "oidc_client_secret": SecretStr(SECRET),
-            "oidc_new_users": "viewer",
+            "oidc_users_without_role": "viewer",
         }
     )
     with TestClient(create_app(configured, tasks), raise_server_exceptions=False, follow_redirects=False) as opened:
@@ -109,17 +111,80 @@ def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider,
     assert client.get(SESSION).json()["user_id"] == seen["user_id"], "a user of the provider gets the same account at every login"
 
 
+def without_default_role(client: TestClient) -> None:
+    """Refuse users without a role, which is the default of the setting."""
+    app = cast(FastAPI, client.app)
+    services = app.state.services
+    app.state.services = replace(services, settings=services.settings.model_copy(update={"oidc_users_without_role": "refused"}))
+
+
+def is_refused_for_lack_of_a_role(answer: Response) -> bool:
+    return answer.status_code == 403 and answer.json()["code"] == "no-role" and "weir_role" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("claim", [None, "root", [], ["x", 1], 7])
 def test_without_a_default_role_a_new_user_needs_a_role_from_the_provider(
-    settings: Settings, tasks: RecordedTasks, provider: FakeProvider
+    client: TestClient, provider: FakeProvider, database: Database, claim: Any
 ) -> None:
-    configured = settings.model_copy(
-        update={"oidc_issuer": AnyHttpUrl(provider.issuer), "oidc_client_id": CLIENT, "oidc_client_secret": SecretStr(SECRET)}
+    without_default_role(client)
+    provider.claims["weir_role"] = claim
+    assert is_refused_for_lack_of_a_role(log_in(client, provider))
+    with database.session() as session:
+        assert session.scalars(select(User)).all() == []
+    provider.claims["weir_role"] = "operator"
+    assert log_in(client, provider).status_code == 302
+
+
+@pytest.mark.parametrize("claim", [None, "root"])
+def test_without_a_default_role_a_user_whose_role_was_removed_loses_all_access_at_the_next_login(
+    client: TestClient, provider: FakeProvider, database: Database, login: Login, claim: Any
+) -> None:
+    login()
+    without_default_role(client)
+    provider.claims["weir_role"] = "admin"
+    log_in(client, provider)
+    user_id = client.get(SESSION).json()["user_id"]
+    with database.session() as session:
+        session.execute(update(User).where(User.id == user_id).values(rollback=True))
+    made = client.post(
+        "/api/v1/tokens", json={"name": "CI", "role": "admin", "expires_in_days": 30}, headers={"Sec-Fetch-Site": "same-origin"}
     )
-    with TestClient(create_app(configured, tasks), follow_redirects=False) as client:
-        answer = log_in(client, provider)
-        assert answer.status_code == 403 and answer.json()["code"] == "unknown-user"
-        provider.claims["weir_role"] = "operator"
-        assert log_in(client, provider).status_code == 302
+    bearer = {"Authorization": f"Bearer {made.json()['token']}"}
+    assert client.get("/api/v1/users", headers=bearer).status_code == 200
+
+    provider.claims["weir_role"] = claim
+    assert is_refused_for_lack_of_a_role(log_in(client, provider))
+    assert client.get(SESSION).status_code == 401 and client.get(SESSION, headers=bearer).status_code == 401
+    with database.session() as session:
+        entry = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc()).limit(1)).one()
+        assert entry.action == "update" and entry.resource_id == user_id
+        assert entry.before == {"role": "admin", "rollback": True}
+        assert entry.after == {"role": "viewer", "rollback": False, "tokens": "revoked", "by": "OpenID Connect"}
+
+    provider.claims["weir_role"] = "operator"
+    assert log_in(client, provider).status_code == 302
+    assert client.get(SESSION).json()["permissions"] == ["operate", "view"], "the permission to roll back does not return"
+    assert client.get(SESSION, headers=bearer).status_code == 401
+
+
+def test_if_administrators_manage_the_roles_in_weir_a_login_does_not_change_the_role(
+    client: TestClient, provider: FakeProvider, database: Database
+) -> None:
+    app = cast(FastAPI, client.app)
+    services = app.state.services
+    app.state.services = replace(services, settings=services.settings.model_copy(update={"oidc_role_claim": ""}))
+    provider.claims["weir_role"] = "admin"
+    log_in(client, provider)
+    assert client.get(SESSION).json()["role"] == "viewer"
+    with database.session() as session:
+        session.execute(update(User).where(User.name == "james").values(role=Role.OPERATOR))
+    log_in(client, provider)
+    assert client.get(SESSION).json()["role"] == "operator"
+    without_default_role(client)
+    assert log_in(client, provider).status_code == 302, "the user has the role that an administrator has set"
+    provider.claims["sub"] = "008"
+    answer = log_in(client, provider)
+    assert answer.status_code == 403 and answer.json()["code"] == "no-role"
 
 
 def test_the_state_cookie_is_hidden_from_scripts_and_other_sites(client: TestClient) -> None:
@@ -149,13 +214,32 @@ def test_each_login_sets_the_role_that_the_provider_reports(
     assert client.get(SESSION).json()["role"] == role
     del provider.claims["weir_role"]
     log_in(client, provider)
-    assert client.get(SESSION).json()["role"] == role, "without a role claim, the role stays the same"
+    assert client.get(SESSION).json()["role"] == "viewer", "a user without a role claim gets the default role"
 
 
-def test_the_provider_cannot_demote_the_last_administrator(client: TestClient, provider: FakeProvider) -> None:
+def test_a_lower_role_limits_the_api_tokens_of_the_user_at_once(client: TestClient, provider: FakeProvider, login: Login) -> None:
+    login()
     provider.claims["weir_role"] = "admin"
     log_in(client, provider)
+    made = client.post(
+        "/api/v1/tokens", json={"name": "CI", "role": "admin", "expires_in_days": 30}, headers={"Sec-Fetch-Site": "same-origin"}
+    )
+    earlier_session = client.cookies.get("weir_session")
     provider.claims["weir_role"] = "viewer"
+    log_in(client, provider)
+    client.cookies.clear()
+    for token in (made.json()["token"], earlier_session):
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert client.get(SESSION, headers=bearer).json()["permissions"] == ["view"]
+        assert client.get("/api/v1/users", headers=bearer).status_code == 403
+
+
+@pytest.mark.parametrize("claim", ["viewer", None])
+def test_the_provider_cannot_demote_the_last_administrator(client: TestClient, provider: FakeProvider, claim: Any) -> None:
+    without_default_role(client)
+    provider.claims["weir_role"] = "admin"
+    log_in(client, provider)
+    provider.claims["weir_role"] = claim
     log_in(client, provider)
     assert client.get(SESSION).json()["role"] == "admin"
 

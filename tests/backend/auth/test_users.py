@@ -175,6 +175,16 @@ def test_a_change_of_permissions_takes_effect_immediately(client: TestClient, da
     assert client.get(SESSION, headers=alice).status_code == 401, "disabling the user ended the sessions"
 
 
+def test_the_api_tokens_of_a_disabled_user_stop_working_at_once(client: TestClient, login: Login) -> None:
+    admin, bob = login(), login(Role.OPERATOR, rollback=True, name="bob")
+    where = own_url(client, bob)
+    assert change(client, where, admin, rollback=False).status_code == 200
+    assert client.get(SESSION, headers=bob).json()["permissions"] == ["operate", "view"]
+    assert change(client, where, admin, disabled=True).status_code == 200
+    for path in (SESSION, "/api/v1/jobs", "/metrics"):
+        assert client.get(path, headers=bob).status_code == 401
+
+
 def test_a_password_change_by_an_administrator_ends_the_sessions_of_the_user(
     client: TestClient, database: Database, login: Login
 ) -> None:

@@ -11,10 +11,11 @@ from weir_backend.auth.cookies import is_secure, set_session
 from weir_backend.auth.oidc import flow, service
 from weir_backend.auth.oidc.provider import OIDC_PATH, Provider, oidc_display_name
 from weir_backend.auth.sessions.service import LOGINS
-from weir_backend.errors import NotFound, TooMany
+from weir_backend.errors import Forbidden, NotFound, TooMany
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, address_of, request_id_of
-from weir_backend.kit.problems import answers
+from weir_backend.kit.problems import answers, problem_answer
 from weir_backend.kit.rate_limits import RateLimit, origin
+from weir_backend.models import Role
 
 STATE_COOKIE = "weir_oidc"
 COOKIE_PATH = OIDC_PATH
@@ -101,15 +102,18 @@ def finish_oidc_session(
     services: ServicesDep,
     session: SessionDep,
 ) -> Response:
-    """Complete a login by OpenID Connect: open a session, and create the user at the first login."""
+    """Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login sets the role that the identity
+    token grants."""
     opened = service.log_in(
         session,
         claims,
         role_claim=services.settings.oidc_role_claim,
-        allow_new=services.settings.oidc_new_users == "viewer",
+        default=Role.VIEWER if services.settings.oidc_users_without_role == "viewer" else None,
         address=address_of(request),
         request_id=request_id_of(request),
     )
+    if isinstance(opened, Forbidden):
+        return problem_answer(opened.status, opened.code, opened.detail, opened.next_step)
     answer = RedirectResponse("/", 302)
     set_session(answer, opened.secret, services.settings)
     answer.delete_cookie(STATE_COOKIE, path=COOKIE_PATH, httponly=True, secure=is_secure(services.settings), samesite="lax")

@@ -22,22 +22,28 @@ _ORDER = [Role.ADMIN, Role.OPERATOR, Role.VIEWER]
 
 
 def log_in(
-    session: Session, claims: Mapping[str, Any], *, role_claim: str, allow_new: bool, address: str | None, request_id: str | None
-) -> Opened:
-    """Open a session for the subject of verified ``claims``. A new user without a role in ``claims`` becomes a viewer if
-    ``allow_new`` is True, and is refused otherwise. Raises Forbidden, Conflict."""
-    wanted = role_in(claims, role_claim)
+    session: Session,
+    claims: Mapping[str, Any],
+    *,
+    role_claim: str,
+    default: Role | None,
+    address: str | None,
+    request_id: str | None,
+) -> Opened | Forbidden:
+    """Open a session for the subject of verified ``claims``. A user whose claims contain no role gets the role ``default``, and is refused if
+    ``default`` is None. If ``role_claim`` is empty, administrators manage the roles in Weir, and only a new user gets the role ``default``.
+
+    Return the problem if a user has lost its role, because the transaction that removes its rights must be committed. Raises Forbidden,
+    Conflict."""
+    granted = role_in(claims, role_claim) or default
     # Match users by subject, never by name. If Weir matched users by name, a user could choose another user's name at the provider and log
     # in as that user.
     subject = f"{claims['iss']} {claims['sub']}"
     user = repository.locked_user_of_subject(session, subject)
     if user is None:
-        if wanted is None and not allow_new:
-            raise Forbidden(
-                "unknown-user", f"This user is unknown, and the identity token has no claim {role_claim}.",
-                "Configure the claim at the provider, or set WEIR_OIDC_NEW_USERS=viewer.",
-            )  # fmt: skip
-        user = User(name=_free_name(session, claims), role=wanted or Role.VIEWER, oidc_subject=subject)
+        if granted is None:
+            raise _no_role(role_claim)
+        user = User(name=_free_name(session, claims), role=granted, oidc_subject=subject)
         session.add(user)
         session.flush()  # of two concurrent first logins, the second fails with a conflict and can retry
         after = {"name": user.name, "role": user.role.value, "by": "OpenID Connect"}
@@ -45,27 +51,58 @@ def log_in(
     elif user.disabled:
         log.warning("login refused", user_id=user.id, address=address)
         raise Forbidden("disabled", "This account is disabled.", "Ask an administrator.")
-    elif wanted is not None and wanted is not user.role:
-        _change_role(session, user, wanted)
+    elif role_claim and not _is_last_administrator(session, user, granted):
+        _set_role(session, user, granted)
+        if granted is None:
+            log.warning("login refused, because the provider names no role", user_id=user.id, address=address)
+            return _no_role(role_claim)
     return open_session(session, user, "OpenID Connect", address=address, request_id=request_id)
 
 
 def role_in(claims: Mapping[str, Any], role_claim: str) -> Role | None:
-    """Return the highest role in the claim, or None if the claim is missing. If the claim contains no known role, return viewer."""
+    """Return the highest role in the claim, or None if the claim is missing or contains no role of Weir."""
     claim = claims.get(role_claim)
-    if claim is None:
-        return None
     values = claim if isinstance(claim, list) else [claim]
-    return next((role for role in _ORDER if role.value in values), Role.VIEWER)
+    return next((role for role in _ORDER if role.value in values), None)
 
 
-def _change_role(session: Session, user: User, wanted: Role) -> None:
-    if user.role is Role.ADMIN and repository.locked_administrators(session) == {user.id}:
-        log.warning("kept the role of the last administrator, although the provider names another role", user_id=user.id)
-        return
-    audit(session, PLATFORM, "update", "user", user.id, before={"role": user.role.value}, after={"role": wanted.value})
-    user.role = wanted
-    session.flush()
+def _no_role(role_claim: str) -> Forbidden:
+    if not role_claim:
+        return Forbidden(
+            "no-role", "This user has no account in Weir yet, and new users do not get a role at their first login.",
+            "Ask an administrator to set WEIR_OIDC_USERS_WITHOUT_ROLE=viewer.",
+        )  # fmt: skip
+    return Forbidden(
+        "no-role", f"The provider gives this user no role: the claim {role_claim} of the identity token contains no role of Weir.",
+        f"Ask an administrator to set {role_claim} to viewer, operator or admin at the provider.",
+    )  # fmt: skip
+
+
+def _is_last_administrator(session: Session, user: User, granted: Role | None) -> bool:
+    """Return whether no enabled administrator would remain if ``user`` got the role ``granted``."""
+    if user.role is not Role.ADMIN or granted is Role.ADMIN or repository.locked_administrators(session) != {user.id}:
+        return False
+    log.warning("kept the role of the last administrator, although the provider names another role or none", user_id=user.id)
+    return True
+
+
+def _set_role(session: Session, user: User, granted: Role | None) -> None:
+    """Give the user the role ``granted``. If ``granted`` is None, the user becomes a viewer, and all of its tokens are revoked. A viewer loses the
+    permission ``rollback``, so that the permission does not return when the provider names a higher role again."""
+    role = granted or Role.VIEWER
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    if user.role is not role:
+        before["role"], after["role"] = user.role.value, role.value
+        user.role = role
+    if role is Role.VIEWER and user.rollback:
+        before["rollback"], after["rollback"] = True, False
+        user.rollback = False
+    if granted is None and repository.revoke_all_tokens(session, user.id):
+        after["tokens"] = "revoked"
+    if after:
+        audit(session, PLATFORM, "update", "user", user.id, before=before, after=after | {"by": "OpenID Connect"})
+        session.flush()
 
 
 def _free_name(session: Session, claims: Mapping[str, Any]) -> str:
