@@ -14,7 +14,8 @@ import redis
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import MemoryStorage, RedisStorage
-from limits.strategies import MovingWindowRateLimiter
+from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
+from limits.strategies import RateLimiter as Strategy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -52,16 +53,25 @@ class RateLimiter:
             url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 1)
         )
         self._shared = MovingWindowRateLimiter(RedisStorage("redis://", connection_pool=self._pool))
-        self._own = MovingWindowRateLimiter(MemoryStorage())
+        # In memory, a moving window would keep its keys forever. A fixed window removes expired keys.
+        self._own = FixedWindowRateLimiter(MemoryStorage())
         self._shared_from_s = 0.0
 
     def hit(self, rate: RateLimit, caller: str) -> None:
         """Count one attempt under the key ``caller``, such as an address or a user name. Raises TooMany."""
         key = _key(caller)
-        if self._ask(lambda limiter: limiter.hit(rate.item, key)):
-            return
+        if not self._ask(lambda limiter: limiter.hit(rate.item, key)):
+            raise self._too_many(rate, key)
+
+    def check(self, rate: RateLimit, caller: str) -> None:
+        """Raises TooMany if ``hit`` would raise it. Counts no attempt."""
+        key = _key(caller)
+        if not self._ask(lambda limiter: limiter.test(rate.item, key)):
+            raise self._too_many(rate, key)
+
+    def _too_many(self, rate: RateLimit, key: str) -> TooMany:
         again_at_s = self._ask(lambda limiter: limiter.get_window_stats(rate.item, key)).reset_time
-        raise TooMany("too-many", f"Too many {rate.what}.", retry_after_s=max(1, math.ceil(again_at_s - time.time())))
+        return TooMany("too-many", f"Too many {rate.what}.", retry_after_s=max(1, math.ceil(again_at_s - time.time())))
 
     def reset(self, rate: RateLimit, caller: str) -> None:
         """Reset the count of attempts under the key ``caller`` after a successful attempt."""
@@ -72,7 +82,7 @@ class RateLimiter:
     def close(self) -> None:
         self._pool.disconnect()
 
-    def _ask(self, call: Callable[[MovingWindowRateLimiter], T]) -> T:
+    def _ask(self, call: Callable[[Strategy], T]) -> T:
         if time.monotonic() >= self._shared_from_s:
             try:
                 return call(self._shared)

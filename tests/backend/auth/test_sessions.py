@@ -4,21 +4,28 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import pytest
 from argon2 import PasswordHasher
 from argon2.profiles import CHEAPEST
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import AnyHttpUrl
 from sqlalchemy import select, update
 from tests.backend.auth.users import LOGIN_STATUS, PASSWORD, SESSION, audit_entries, create_user, log_in, session_headers
 from tests.backend.conftest import Login, RecordedTasks
+from uvicorn._types import ASGI3Application
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from weir_backend.app import create_app
 from weir_backend.auth import passwords
+from weir_backend.auth.sessions import service
 from weir_backend.auth.sessions.service import LOGINS, NAMES
+from weir_backend.errors import Unauthenticated
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
+from weir_backend.kit.rate_limits import RateLimiter
 from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
 
@@ -181,6 +188,65 @@ def test_failed_logins_are_limited_per_name_and_a_successful_login_resets_the_co
 def test_logins_from_one_address_are_limited_even_if_the_names_differ(client: TestClient) -> None:
     statuses = [log_in(client, f"name{number}").status_code for number in range(LOGINS.count + 1)]
     assert statuses == [401] * LOGINS.count + [429]
+
+
+def test_successful_logins_are_not_limited(client: TestClient, database: Database) -> None:
+    create_user(database)
+    assert [log_in(client).status_code for _ in range(LOGINS.count + 1)] == [201] * (LOGINS.count + 1)
+    assert log_in(client, password="wrong").status_code == 401
+
+
+def from_address(client: TestClient, address: str) -> TestClient:
+    return TestClient(client.app, client=(address, 50_000), raise_server_exceptions=False)
+
+
+def test_failed_logins_from_one_address_do_not_lock_out_a_user_at_another_address(client: TestClient, database: Database) -> None:
+    create_user(database)
+    attacker, alice = from_address(client, "198.51.100.7"), from_address(client, "192.0.2.1")
+    for _ in range(NAMES.count):
+        assert log_in(attacker, password="wrong").status_code == 401
+    assert log_in(attacker).status_code == 429
+    assert log_in(alice).status_code == 201
+    assert log_in(attacker).status_code == 429, "a login from another address does not reset the count"
+    assert log_in(attacker, "bob").status_code == 401, "the limit per user and address does not apply to other users"
+
+
+def test_failed_logins_from_many_addresses_do_not_lock_out_the_user(database: Database, settings: Settings) -> None:
+    create_user(database)
+    rates = RateLimiter(settings.redis_url.get_secret_value())
+
+    def attempt(password: str, address: str) -> None:
+        with database.session() as session:
+            service.log_in(session, rates, "alice", password, address=address, request_id=None)
+
+    for number in range(501):
+        with pytest.raises(Unauthenticated):
+            attempt("wrong", f"198.51.{number // 250}.{number % 250}")
+    attempt(PASSWORD, "192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("peer", "statuses"), [("192.0.2.9", [401] * NAMES.count + [429]), ("192.0.2.80", [401] * (NAMES.count + 1))]
+)
+def test_only_a_trusted_proxy_can_name_the_address_of_the_client(
+    client: TestClient, database: Database, peer: str, statuses: list[int]
+) -> None:
+    create_user(database)
+    app = ProxyHeadersMiddleware(cast(ASGI3Application, client.app), trusted_hosts="192.0.2.80")
+    caller = TestClient(cast(FastAPI, app), client=(peer, 50_000))
+    found = []
+    for number in range(NAMES.count + 1):
+        caller.headers["X-Forwarded-For"] = f"203.0.113.1, 198.51.100.{number}"
+        found.append(log_in(caller, password="wrong").status_code)
+    assert found == statuses
+
+
+def test_wrong_old_passwords_are_limited(client: TestClient, database: Database) -> None:
+    create_user(database)
+    mine = session_headers(client)
+    wrong = {"old_password": "wrong", "new_password": "another one, longer"}
+    statuses = [client.put(f"{SESSION}/password", json=wrong, headers=mine).status_code for _ in range(NAMES.count + 1)]
+    assert statuses == [422] * NAMES.count + [429]
 
 
 def test_only_requests_with_invalid_tokens_are_rate_limited(client: TestClient, login: Login) -> None:

@@ -37,6 +37,28 @@ def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
         assert not is_limited(first)
 
 
+def test_a_check_counts_no_attempt(tmp_path: Path) -> None:
+    with running_valkey(valkey(tmp_path, free_port())) as server:
+        for limiter in (RateLimiter(server.url), RateLimiter("redis://:nobody@127.0.0.1:1/0")):
+            for _ in range(3):
+                limiter.check(TWO_PER_MINUTE, "a caller")
+            assert [is_limited(limiter) for _ in range(2)] == [False, False]
+            with pytest.raises(TooMany):
+                limiter.check(TWO_PER_MINUTE, "a caller")
+
+
+def test_the_counts_of_a_process_need_no_memory_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limiter = RateLimiter("redis://:nobody@127.0.0.1:1/0")
+    for number in range(100):
+        limiter.hit(TWO_PER_MINUTE, f"caller {number}")
+    later_s = time.time() + TWO_PER_MINUTE.seconds + 1
+    monkeypatch.setattr(time, "time", lambda: later_s)
+    storage = limiter._own.storage
+    limiter.hit(TWO_PER_MINUTE, "another caller")
+    storage.timer.join()  # type: ignore[attr-defined]  # the thread that removes expired counts
+    assert not any(len(value) > 1 for value in vars(storage).values() if isinstance(value, dict))
+
+
 def test_a_process_keeps_its_own_counts_only_while_redis_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     with running_valkey(valkey(tmp_path, port)) as server:

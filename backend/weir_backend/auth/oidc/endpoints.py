@@ -10,7 +10,6 @@ from fastapi.responses import RedirectResponse
 from weir_backend.auth.cookies import is_secure, set_session
 from weir_backend.auth.oidc import flow, service
 from weir_backend.auth.oidc.provider import OIDC_PATH, Provider, oidc_display_name
-from weir_backend.auth.sessions.service import LOGINS
 from weir_backend.errors import Forbidden, NotFound, TooMany
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, address_of, request_id_of
 from weir_backend.kit.problems import answers, problem_answer
@@ -21,6 +20,8 @@ STATE_COOKIE = "weir_oidc"
 COOKIE_PATH = OIDC_PATH
 AT_ONCE_MAX = 8
 """The limit of concurrent requests to the provider. A slow provider must not occupy all threads."""
+_REQUESTS = RateLimit("oidc", 60, 60, "logins by OpenID Connect from this address")
+"""A login makes two requests. Successful logins count, because each login sends requests to the provider."""
 _ONCE = RateLimit("oidc-states", 1, flow.STATE_S + flow.CLOCK_SKEW_S, "responses to one login")
 router = APIRouter(prefix="/session/oidc", tags=["session"])
 Text = Annotated[str | None, Query(max_length=4096)]
@@ -35,7 +36,7 @@ def _provider(request: Request, services: ServicesDep) -> Provider:
             "Login by OpenID Connect is not configured.",
             "Set WEIR_OIDC_ISSUER and WEIR_OIDC_CLIENT_ID.",
         )
-    services.rate_limiter.hit(LOGINS, origin(address_of(request)))
+    services.rate_limiter.hit(_REQUESTS, origin(address_of(request)))
     state = request.app.state
     if not hasattr(state, "oidc_provider"):
         state.oidc_provider = Provider(str(settings.oidc_issuer))

@@ -22,11 +22,9 @@ LIFETIME = timedelta(hours=12)
 OPEN_MAX = 50
 """The maximum number of sessions per user. If a user already has ``OPEN_MAX`` sessions, the next login ends the oldest session."""
 
-LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
-NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
-"""``NAMES`` limits login attempts per user and address, so that an attacker cannot lock out a user at another address."""
-NAMES_EVERYWHERE = RateLimit("names-everywhere", 500, 3600, "login attempts for this user")
-"""The limit ``NAMES_EVERYWHERE`` slows down an attacker that uses many addresses to guess the password of one user."""
+LOGINS = RateLimit("logins", 30, 60, "failed login attempts from this address")
+NAMES = RateLimit("names", 10, 300, "failed login attempts for this user from this address")
+"""There is no limit per user over all addresses, because any client could then lock out a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +39,17 @@ def log_in(
 ) -> Opened:
     """Raises TooMany, Unauthenticated. Neither the error nor its timing reveals whether the user name is unknown, the password is
     incorrect, or the account is disabled."""
-    # Count an attempt before the password is compared, so that concurrent attempts cannot exceed the limit.
-    rates.hit(LOGINS, origin(address))
-    rates.hit(NAMES, _per_address(name, address))
-    rates.hit(NAMES_EVERYWHERE, name)
+    # Count only failures. An attempt is counted after the comparison of the password, so concurrent attempts can exceed the limit by as many
+    # as the API hashes at once.
+    rates.check(LOGINS, origin(address))
+    rates.check(NAMES, _per_address(name, address))
     user = repository.locked_user_named(session, name)
     correct = passwords.matches(password, user.password_hash if user is not None else None)
     if user is None or not correct or user.disabled:
         # The user name is not logged, because users sometimes type their password into the field for the user name.
         log.warning("login refused", user_id=user.id if user is not None else None, address=address)
+        rates.hit(LOGINS, origin(address))
+        rates.hit(NAMES, _per_address(name, address))
         raise Unauthenticated(
             "login-refused",
             "Incorrect user name or password.",
@@ -101,12 +101,13 @@ def log_out(session: Session, caller: Caller) -> None:
 
 def change_password(session: Session, rates: RateLimiter, caller: Caller, old: str, new: str) -> None:
     """Change the password of the caller and end their other sessions. Raises TooMany, Conflict, Invalid."""
-    rates.hit(NAMES, _per_address(caller.name, caller.address))
+    rates.check(NAMES, _per_address(caller.name, caller.address))
     assert caller.user_id is not None
     user = repository.locked_user(session, caller.user_id)
     if user is None or user.password_hash is None:
         raise Conflict("no-password", "This account has no password.", "Ask an administrator to set a password.")
     if not passwords.matches(old, user.password_hash):
+        rates.hit(NAMES, _per_address(caller.name, caller.address))
         raise Invalid(
             "wrong-password", "The old password is incorrect.", "Try again, or ask an administrator for a new password."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import signal
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def services(
 ) -> list[Service]:  # fmt: skip
     """Return the services in start order. ``environment`` is the environment of the API, the workers and beat, with all settings.
     ``postgres`` and ``valkey`` are the servers and their binaries, or None if the server is external."""
-    start_s_max = start_limits(environment)
+    start_s_max, proxies = start_limits(environment), proxy_options(environment)
     found: list[Service] = []
     if postgres is not None:
         found.append(_postgres(*postgres))
@@ -104,7 +105,7 @@ def services(
             Child(API, (SCHEMA, *data, *queue), start_s_max=start_s_max[API]),
             # Without this limit, open event streams would delay the shutdown. The clients of these streams reconnect and
             # resume.
-            python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
+            python(API, *uvicorn, *proxies, "--no-access-log", "--timeout-graceful-shutdown", "3"),
             lambda process: api_is_ready(process.pid, api_port),
             port=api_port,
         )
@@ -154,10 +155,22 @@ def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def _proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the options with which uvicorn accepts the address of the client from trusted proxies only."""
-    trusted = environment.get(TRUSTED_PROXIES, "")
-    return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
+def proxy_options(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the options with which uvicorn accepts the address of the client from trusted proxies only. Raises ConfigError if every client could
+    choose its address."""
+    setting = environment.get(TRUSTED_PROXIES, "")
+    trusted = [part.strip() for part in setting.split(",") if part.strip()]
+    if not trusted:
+        return ("--no-proxy-headers",)
+    try:
+        usable = all(ipaddress.ip_network(one).prefixlen > 0 for one in trusted)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(
+            f"{TRUSTED_PROXIES} is '{setting}': write the addresses or networks of your reverse proxies, such as 10.0.0.5,10.1.0.0/16"
+        )
+    return ("--proxy-headers", "--forwarded-allow-ips", ",".join(trusted))
 
 
 def _postgres(server: Postgres, binaries: Path) -> Service:
