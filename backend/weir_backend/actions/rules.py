@@ -164,13 +164,19 @@ class CheckpointActionFacts:
     damage: str | None
     failure: str | None
     pinned: bool
+    is_savepoint: bool
     applying: int | None
     deletion: Refusal | None = None
 
 
 def checkpoint_actions(facts: CheckpointActionFacts, permissions: Collection[Permission]) -> list[ActionRead]:
     verbs = (Verb.ROLL_BACK, Verb.UNPIN if facts.pinned else Verb.PIN, Verb.VERIFY, Verb.DELETE)
-    return [_action(verb, Permission.OPERATE, permissions, checkpoint_refusal(verb, facts)) for verb in verbs]
+    return [_action(verb, checkpoint_permission(verb, facts), permissions, checkpoint_refusal(verb, facts)) for verb in verbs]
+
+
+def checkpoint_permission(verb: Verb, facts: CheckpointActionFacts) -> Permission:
+    """Return the permission that ``verb`` needs. A user owns a savepoint, and its deletion cannot be undone."""
+    return Permission.ROLLBACK if verb is Verb.DELETE and facts.is_savepoint else Permission.OPERATE
 
 
 def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | None:
@@ -316,6 +322,7 @@ def _undo_refusal(facts: PlanActionFacts) -> Refusal | None:
 
 
 def _action(verb: Verb, needed: Permission, permissions: Collection[Permission], refusal: Refusal | None) -> ActionRead:
-    if needed not in permissions:
-        refusal = permission_refusal(needed)
+    missing = next((one for one in (Permission.OPERATE, needed) if one not in permissions), None)
+    if missing is not None:
+        refusal = permission_refusal(missing)
     return ActionRead(verb=verb, allowed=refusal is None, reason=refusal.sentence if refusal is not None else None)

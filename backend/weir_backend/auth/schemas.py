@@ -65,8 +65,8 @@ class UserRead(ResponseModel):
 
 
 class UserCreate(RequestModel):
-    """If `rollback` is true, the user may approve and apply plans that revoke committed output, and may start jobs with `revoke_unknown_output`. A
-    user without a password cannot log in until an administrator sets a password."""
+    """If `rollback` is true, the user may approve and apply plans that revoke committed output, start jobs with `revoke_unknown_output`, and delete
+    savepoints. A user without a password cannot log in until an administrator sets a password."""
 
     name: NewUserName
     role: Role

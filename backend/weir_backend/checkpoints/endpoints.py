@@ -111,5 +111,6 @@ def delete(
     job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
 ) -> Operation:
     """Delete a checkpoint or savepoint (`number` in the job log) of a job that is not running. The API refuses to delete a checkpoint that is pinned,
-    that a plan needs, or from which the job resumes. A repeated request returns the same operation."""
+    that a plan needs, or from which the job resumes. If the checkpoint is a savepoint, the caller needs the permission `rollback`. A repeated request
+    returns the same operation."""
     return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

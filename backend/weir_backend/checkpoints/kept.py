@@ -110,6 +110,7 @@ def facts_of(
         damage=checkpoint.damage,
         failure=checkpoint.failure,
         pinned=checkpoint.pinned,
+        is_savepoint=checkpoint.is_savepoint,
         applying=retention.applying if retention is not None else None,
         deletion=_deletion(checkpoint, retention, location) if retention is not None else None,
     )

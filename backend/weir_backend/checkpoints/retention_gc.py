@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import Refusal, checkpoint_refusal, enforce
+from weir_backend.actions.rules import Refusal, checkpoint_permission, checkpoint_refusal, enforce
 from weir_backend.actions.schemas import Verb
 from weir_backend.checkpoints import kept, repository
 from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
@@ -99,7 +99,7 @@ def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
 
 def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
     """Request the deletion of a checkpoint. A worker deletes the checkpoint, unless the job log contains a reason to keep it. Raises NotFound,
-    Conflict."""
+    Forbidden, Conflict."""
     job = job_service.get(session, job_id, lock=True)
     requested = _open_deletions(session, job).get(number)
     if requested is not None:
@@ -107,7 +107,9 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
     found = get_restorable(session, job, number)
     moment = now()
     retention = kept.load(session, settings, [job], moment)[job.id]
-    enforce(checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id))))
+    facts = kept.facts_of(found, retention, location_of_run(session, found.run_id))
+    caller.require(checkpoint_permission(Verb.DELETE, facts))
+    enforce(checkpoint_refusal(Verb.DELETE, facts))
     operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
     operations.step(operation, "a worker is deleting the checkpoint")
     found.deleting_since = moment

@@ -34,7 +34,7 @@ class Permission(StrEnum):
     OPERATE = "operate"
     """Deploy, start, stop, take savepoints, propose plans."""
     ROLLBACK = "rollback"
-    """Approve and apply plans that revoke committed output, and start jobs with ``revoke_unknown_output``."""
+    """Approve and apply plans that revoke committed output, start jobs with ``revoke_unknown_output``, and delete savepoints."""
     ADMINISTER = "administer"
     """Manage users, all tokens and webhooks, and read the audit log."""
 

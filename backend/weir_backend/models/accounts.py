@@ -28,7 +28,8 @@ class TokenKind(StrEnum):
 
 
 class User(Base):
-    """A user. If ``rollback`` is True and the role allows plans, the user may approve and apply plans that revoke committed output."""
+    """A user. If ``rollback`` is True and the role allows plans, the user may approve and apply plans that revoke committed output, and delete
+    savepoints."""
 
     __tablename__ = "users"
 

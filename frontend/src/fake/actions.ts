@@ -14,7 +14,8 @@ const PLAN_VALID_MS = 24 * 3_600_000;
 const STOPPED = new Set<Job['state']>(['CREATED', 'FINISHED', 'SUSPENDED', 'CANCELED', 'FAILED']);
 
 function toAction(verb: Verb, reason: Reason, permissions: readonly Permission[], needed: Permission = 'operate'): Action {
-  const refusal = permissions.includes(needed) ? reason : `This needs the permission '${needed}'. Ask an administrator for this permission.`;
+  const missing = (['operate', needed] as const).find((permission) => !permissions.includes(permission));
+  const refusal = missing === undefined ? reason : `This needs the permission '${missing}'. Ask an administrator for this permission.`;
   return { verb, allowed: refusal === null, reason: refusal };
 }
 
@@ -67,7 +68,7 @@ function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readon
     toAction('roll_back', rollBackReason(checkpoint, job), permissions),
     checkpoint.pinned ? toAction('unpin', null, permissions) : toAction('pin', missing, permissions),
     toAction('verify', missing, permissions),
-    toAction('delete', missing ?? deletionReason(checkpoint, job), permissions),
+    toAction('delete', missing ?? deletionReason(checkpoint, job), permissions, checkpoint.is_savepoint ? 'rollback' : 'operate'),
   ];
 }
 

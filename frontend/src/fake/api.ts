@@ -195,9 +195,10 @@ const ROUTES: readonly Route[] = [
     body.verified_at = iso(installation.nowMs);
     return Response.json(installation.runOperation(one, 'verify'), { status: 202 });
   })],
-  ['DELETE', apiPath('/jobs/:id/checkpoints/:id'), 'operate', withJob(({ installation, one, ids }) => {
+  ['DELETE', apiPath('/jobs/:id/checkpoints/:id'), 'operate', withJob(({ installation, one, ids, permissions }) => {
     const body = one.checkpoints.find(({ body: { number } }) => number === Number(ids[1]))?.body;
     if (!body || body.discarded_at !== null) return problem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${ids[1]}.`, 'Choose one from its list of checkpoints.');
+    if (body.is_savepoint && !permissions.includes('rollback')) return problem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for this permission.');
     if (one.job.run?.ended_at === null) return problem(409, 'running', `Run ${one.job.run.number} is still running.`, 'Suspend the job first.');
     body.discarded_at = iso(installation.nowMs);
     return Response.json(installation.runOperation(one, 'delete'), { status: 202 });

@@ -32,7 +32,9 @@ NEVER_RAN = replace(RUNNING, run_state=None, live=False)
 SUSPENDED = replace(RUNNING, desired=DesiredState.SUSPENDED, run_state=RunState.SUSPENDED, live=False)
 FINISHED = replace(RUNNING, run_state=RunState.FINISHED, live=False)
 FAILED = replace(RUNNING, run_state=RunState.FAILED, live=False)
-COMPLETED = CheckpointActionFacts(17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, applying=None)
+COMPLETED = CheckpointActionFacts(
+    17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, is_savepoint=False, applying=None
+)
 PROPOSED = PlanActionFacts(
     id=4, state=PlanState.PROPOSED, revokes_output=True, signed=True, created_at=NOW, plan_job_version=2, job_version=2, spec=None,
     inspected=True, damage=None, incompatibility=None, safety_checkpoint=None, safety=None, undone=False, applying=None,
@@ -147,6 +149,20 @@ def test_a_pinned_checkpoint_can_be_unpinned() -> None:
     actions = checkpoint_actions(pinned, ALL)
     assert verbs(actions) == ["roll_back", "unpin", "verify", "delete"]
     assert reasons(actions) == {Verb.DELETE: "Checkpoint 17 is pinned. Unpin it first."}
+
+
+def test_only_users_with_the_permission_to_roll_back_may_delete_a_savepoint() -> None:
+    missing = "This needs the permission 'rollback'. Ask an administrator for this permission."
+    savepoint = replace(COMPLETED, is_savepoint=True)
+    assert reasons(checkpoint_actions(savepoint, OPERATOR)) == {Verb.DELETE: missing}
+    assert reasons(checkpoint_actions(savepoint, ALL)) == {} == reasons(checkpoint_actions(COMPLETED, OPERATOR))
+
+
+def test_the_permission_to_roll_back_does_not_replace_the_permission_to_operate() -> None:
+    missing = "This needs the permission 'operate'. Ask an administrator for this permission."
+    viewer = {Permission.VIEW, Permission.ROLLBACK}
+    assert reasons(checkpoint_actions(replace(COMPLETED, is_savepoint=True), viewer))[Verb.DELETE] == missing
+    assert set(reasons(plan_actions(PROPOSED, viewer, NOW)).values()) == {missing}
 
 
 def test_a_rollback_is_refused_if_the_checkpoint_is_damaged_or_a_plan_is_being_applied() -> None:

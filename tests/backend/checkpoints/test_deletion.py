@@ -102,6 +102,24 @@ def test_a_viewer_cannot_delete_a_checkpoint(platform: Platform, login: Login) -
     assert job.send("DELETE", 1, status=403)["code"] == "forbidden"
 
 
+def test_the_deletion_of_a_savepoint_needs_the_permission_to_roll_back(platform: Platform, login: Login) -> None:
+    job = StoredJob.running(platform, 1, retained=3)
+    job.complete(2, savepoint=True)
+    job.complete(3)
+    job.suspend()
+    may_roll_back, platform.headers = platform.headers, login(Role.ADMIN, name="root")
+    listed = platform.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["actions"]
+    assert [one["reason"] for one in listed if one["verb"] == "delete"] == [
+        "This needs the permission 'rollback'. Ask an administrator for this permission."
+    ]
+    problem = job.send("DELETE", 2, status=403)
+    assert problem["code"] == "forbidden" and "root does not have the permission 'rollback'" in problem["detail"]
+    assert job.row(2).deleting_since is None
+    job.send("DELETE", 1, status=202)
+    platform.headers = may_roll_back
+    job.send("DELETE", 2, status=202)
+
+
 def test_a_deletion_is_retried_after_a_storage_error(platform: Platform) -> None:
     class UnreachableStorage(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:

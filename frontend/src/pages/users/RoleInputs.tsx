@@ -9,5 +9,5 @@ export function RoleInput({ within = ROLES.map(({ id }) => id) }: { within?: rea
 }
 
 export function RollbackInput() {
-  return <BooleanInput source="rollback" label="May roll back" helperText="Approve and apply plans that revoke committed output, and revoke unknown output at a start" />;
+  return <BooleanInput source="rollback" label="May roll back" helperText="Approve and apply plans that revoke committed output, revoke unknown output at a start, and delete savepoints" />;
 }
