@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     """How long to keep an artifact that no spec references, counted from the last upload of the artifact."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
     """How long to keep the checkpoint that an undo of a plan would restore, counted from the end of the plan."""
+    separate_approver: bool = False
+    """Whether a plan must be approved by another user than the user who proposed it."""
     restore_roots: Annotated[tuple[CheckpointPath, ...], NoDecode] = ()
     """Comma-separated directories and object stores from which users may restore a checkpoint by its path, in addition to ``checkpoints``
     in ``data_dir``."""

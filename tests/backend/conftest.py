@@ -7,9 +7,10 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -123,6 +124,12 @@ def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
     """An HTTP client that sends no token."""
     with shared_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
+
+
+def change_settings(app: object, **values: Any) -> None:
+    """Change settings of a running API, which endpoints read from the services."""
+    state = cast(FastAPI, app).state
+    state.services = replace(state.services, settings=state.services.settings.model_copy(update=values))
 
 
 Login = Callable[..., dict[str, str]]

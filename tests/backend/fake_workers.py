@@ -114,6 +114,11 @@ class Platform:
         if waiting is not None:
             self.reconcile(waiting)
 
+    def approve(self, plan_id: int, *, status: int = 200) -> Any:
+        """Approve the plan as it is now."""
+        digest = self.send("GET", f"/plans/{plan_id}", status=200)["digest"]
+        return self.send("POST", f"/plans/{plan_id}/approve", status=status, json={"digest": digest})
+
     def pin(self) -> None:
         """Write the pins to the job logs, as a worker does."""
         with self.database.session() as session:

@@ -58,12 +58,12 @@ def _wait_for_checkpoint(client: RetryingClient, job_id: int, *, at_least: int) 
 def _apply_plan(client: RetryingClient, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
     """Apply a plan, and return the plan when it has ended. If the plan fails, the job continues as before."""
     plan_id = client.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
-    client.wait_until(
+    inspected = client.wait_until(
         lambda: client.send("GET", f"/plans/{plan_id}"),
         lambda plan: bool(plan["preview"]["inspection"]),
         f"plan {plan_id} is inspected",
     )
-    client.send("POST", f"/plans/{plan_id}/approve")
+    client.send("POST", f"/plans/{plan_id}/approve", json={"digest": inspected["digest"]})
     client.send("POST", f"/plans/{plan_id}/apply")
     plan: dict[str, Any] = client.wait_until(
         lambda: client.send("GET", f"/plans/{plan_id}"),

@@ -224,6 +224,7 @@ class PlanActionFacts:
 
     ``revokes_output`` is True if the plan revokes committed output, which requires the permission ``rollback``. ``signed`` is False if
     the plan is open and its signature does not match its content, because the plan or the secret key of the installation has changed.
+    ``own`` is True if the caller has proposed the plan and the installation requires another user to approve it.
     ``inspected`` is True if a worker has inspected the checkpoint. ``damage`` and ``incompatibility`` are the problems that the worker
     found, if any. ``safety`` is the checkpoint that an undo restores, or None if the database does not contain this checkpoint any
     more. ``undone`` is True if an undo of the plan was applied. ``applying`` is the id of another plan that is being applied to the
@@ -237,6 +238,7 @@ class PlanActionFacts:
     plan_job_version: int
     job_version: int
     spec: Refusal | None
+    own: bool
     inspected: bool
     damage: str | None
     incompatibility: str | None
@@ -265,7 +267,7 @@ def plan_refusal(verb: Verb, facts: PlanActionFacts, now: datetime) -> Refusal |
     match verb:
         case Verb.APPROVE:
             refused = _state_refusal(facts, (PlanState.PROPOSED,)) or _stale_refusal(facts, now)
-            return refused or facts.spec or _inspection_refusal(facts)
+            return refused or _own_refusal(facts) or facts.spec or _inspection_refusal(facts)
         case Verb.APPLY:
             if facts.state is PlanState.PROPOSED:
                 return Refusal("plan-state", f"Plan {facts.id} is not approved.", "Approve it first.")
@@ -293,6 +295,13 @@ def _stale_refusal(facts: PlanActionFacts, now: datetime) -> Refusal | None:
         hours = PLAN_VALID_FOR // timedelta(hours=1)
         return Refusal("plan-stale", f"Plan {facts.id} is older than {hours} hours.", next_step)
     return None
+
+
+def _own_refusal(facts: PlanActionFacts) -> Refusal | None:
+    if not facts.own:
+        return None
+    reason = f"You proposed plan {facts.id}, and this installation requires the approval of another user."
+    return Refusal("own-plan", reason, "Ask another user to approve the plan.")
 
 
 def _inspection_refusal(facts: PlanActionFacts) -> Refusal | None:

@@ -14,7 +14,7 @@ from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation, RecoveryPlan
 from weir_backend.operations.endpoints import ACCEPTED
 from weir_backend.recovery import repository, service
-from weir_backend.recovery.schemas import PlanCreate, PlanRead
+from weir_backend.recovery.schemas import PlanApproval, PlanCreate, PlanRead
 
 router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 
@@ -58,10 +58,13 @@ def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerC
     return service.read(session, services.settings, caller, [service.get(session, plan_id)])[0]
 
 
-@router.post("/plans/{plan_id}/approve", operation_id="approve_plan", responses=answers(404, 409))
-def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
-    """Approve a plan. If the plan revokes committed output, the caller needs the permission `rollback`."""
-    plan = service.approve(session, services.settings, caller, plan_id)
+@router.post("/plans/{plan_id}/approve", operation_id="approve_plan", responses=answers(404, 409, 412))
+def approve(
+    plan_id: Id, body: PlanApproval, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent
+) -> PlanRead:
+    """Approve the preview of a plan. The status is 412 if the preview has changed since the user has read it. If the plan revokes committed output,
+    the caller needs the permission `rollback`."""
+    plan = service.approve(session, services.settings, caller, plan_id, body.digest)
     return service.read(session, services.settings, caller, [plan])[0]
 
 

@@ -152,7 +152,15 @@ class PlanPreview(ResponseModel):
     """The results of the inspection, or null until a worker has inspected the checkpoint."""
 
 
+class PlanApproval(RequestModel):
+    """`digest` is the `digest` of the plan whose preview the user has reviewed."""
+
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class PlanRead(ResponseModel):
+    """`digest` identifies the content of the plan. The digest changes if an inspection changes the preview."""
+
     id: int | None
     """The id of the plan, or null for a dry run, because a dry run does not save the plan."""
     job_id: int
@@ -160,6 +168,7 @@ class PlanRead(ResponseModel):
     state: PlanState
     phase: PlanPhase | None
     job_version: int
+    digest: str
     request: dict[str, Any]
     preview: PlanPreview
     undo_of: int | None

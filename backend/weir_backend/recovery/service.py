@@ -22,7 +22,7 @@ from weir_backend.checkpoints import repository as checkpoints
 from weir_backend.checkpoints.kept import facts_of
 from weir_backend.checkpoints.pins import set_pin
 from weir_backend.checkpoints.service import get_restorable
-from weir_backend.errors import Conflict, Forbidden, NotFound, or_raise
+from weir_backend.errors import Conflict, Forbidden, NotFound, PreconditionFailed, or_raise
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service as job_service
 from weir_backend.jobs.event_log import record_event
@@ -60,7 +60,7 @@ from weir_backend.recovery.schemas import (
     UndoRequest,
     UpgradeRequest,
 )
-from weir_backend.recovery.signature import is_signed, sign
+from weir_backend.recovery.signature import digest_of, is_signed, sign
 from weir_backend.recovery.sinks import operators_of, sinks_of
 from weir_backend.recovery.start_point import restores_from_storage, revokes_output
 from weir_backend.runs import repository as runs
@@ -142,7 +142,7 @@ def _compute(
             undone = repository.find(session, plan_id)
             if undone is None or undone.job_id != job.id:
                 raise NotFound("no-plan", f"Job '{job.name}' has no plan {plan_id}.")
-            _refuse(session, settings, job, undone, Verb.UNDO)
+            _refuse(session, settings, caller, job, undone, Verb.UNDO)
             assert undone.safety_checkpoint is not None, "checked"
             before = jobs.find_spec(session, job.id, undone.request["spec_before"])
             assert before is not None
@@ -321,16 +321,22 @@ def record_inspection(session: Session, settings: Settings, plan_id: int, found:
     return None
 
 
-def approve(session: Session, settings: Settings, caller: Caller, plan_id: int) -> RecoveryPlan:
-    """Approve a plan. Raises NotFound, Conflict, Forbidden."""
+def approve(session: Session, settings: Settings, caller: Caller, plan_id: int, digest: str) -> RecoveryPlan:
+    """Approve the plan with the content that ``digest`` identifies. Raises NotFound, Conflict, Forbidden, PreconditionFailed."""
     job, plan = _locked(session, plan_id)
     _check_permission(caller, plan)
+    if plan.state is not PlanState.APPROVED:
+        _refuse(session, settings, caller, job, plan, Verb.APPROVE)
+    if digest != digest_of(plan):
+        raise PreconditionFailed(
+            "preview-changed", f"The preview of plan {plan.id} has changed since you opened it.", "Review it again."
+        )
     if plan.state is PlanState.APPROVED:
-        return plan
-    _refuse(session, settings, job, plan, Verb.APPROVE)
+        return plan  # this request repeats an earlier request
     plan.state, plan.approved_by, plan.approved_at = PlanState.APPROVED, caller.user_id, now()
     record_event(session, job, "PlanApproved", plan=plan.id, by=caller.name)
-    audit(session, caller, "approve", "plan", plan.id, after={"job": job.name})
+    after = {"job": job.name, "digest": digest, "proposed_by": plan.created_by}
+    audit(session, caller, "approve", "plan", plan.id, after=after)
     return plan
 
 
@@ -340,7 +346,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     _check_permission(caller, plan)
     if plan.state in (PlanState.APPLYING, PlanState.APPLIED) and plan.operation_id is not None:
         return operations.get(session, plan.operation_id)  # an earlier request has begun to apply the plan
-    _refuse(session, settings, job, plan, Verb.APPLY)
+    _refuse(session, settings, caller, job, plan, Verb.APPLY)
     operation = operations.begin(session, job, OperationKind.APPLY_PLAN, caller, {"plan": plan.id})
     plan.state, plan.phase, plan.operation_id = PlanState.APPLYING, PlanPhase.VERIFYING, operation.id
     plan.target_intact = None if restores_from_storage(plan.preview) else True
@@ -362,7 +368,7 @@ def discard(session: Session, settings: Settings, caller: Caller, plan_id: int) 
     job, plan = _locked(session, plan_id)
     if plan.state is PlanState.DISCARDED:
         return plan
-    _refuse(session, settings, job, plan, Verb.DISCARD)
+    _refuse(session, settings, caller, job, plan, Verb.DISCARD)
     plan.state, plan.ended_at = PlanState.DISCARDED, now()
     record_event(session, job, "PlanDiscarded", plan=plan.id, by=caller.name)
     audit(session, caller, "discard", "plan", plan.id, after={"job": job.name})
@@ -387,13 +393,13 @@ def _check_permission(caller: Caller, plan: RecoveryPlan) -> None:
     caller.require(Permission.ROLLBACK if revokes_output(plan.preview) else Permission.OPERATE)
 
 
-def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, verb: Verb) -> None:
+def _refuse(session: Session, settings: Settings, caller: Caller, job: Job, plan: RecoveryPlan, verb: Verb) -> None:
     """Raise Conflict if the plan does not allow ``verb``."""
-    enforce(plan_refusal(verb, _facts(session, settings, [plan], {job.id: job})[plan.id], now()))
+    enforce(plan_refusal(verb, _facts(session, settings, caller, [plan], {job.id: job})[plan.id], now()))
 
 
 def _facts(
-    session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
+    session: Session, settings: Settings, caller: Caller, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
 ) -> dict[int, PlanActionFacts]:
     """For each plan, return the facts that decide which actions the plan allows. The number of queries does not grow with the number of plans.
     ``by_id`` contains the jobs of the plans by their ids."""
@@ -421,6 +427,7 @@ def _facts(
             plan_job_version=plan.job_version,
             job_version=by_id[plan.job_id].version,
             spec=spec_refusal(spec.number, spec.state, spec.problem) if spec is not None else None,
+            own=settings.separate_approver and caller.user_id is not None and plan.created_by == caller.user_id,
             inspected=inspection is not None,
             damage=None if inspection is None or inspection["intact"] else inspection["damage"] or "the checkpoint is damaged",
             incompatibility=inspection.get("incompatibility") if inspection is not None else None,
@@ -436,9 +443,13 @@ def read(session: Session, settings: Settings, caller: Caller, plans: Sequence[R
     """Return the plans as the API returns them, with the actions that each plan allows. Dry runs and plans of deleted jobs have no actions."""
     saved = [plan for plan in plans if plan.id is not None]
     by_id = {job.id: job for job in checkpoints.jobs_by_id(session, {plan.job_id for plan in saved})}
-    facts = _facts(session, settings, [plan for plan in saved if plan.job_id in by_id], by_id)
+    facts = _facts(session, settings, caller, [plan for plan in saved if plan.job_id in by_id], by_id)
     moment = now()
     return [
-        PlanRead.read(plan, actions=plan_actions(facts[plan.id], caller.permissions, moment) if plan.id in facts else [])
+        PlanRead.read(
+            plan,
+            digest=digest_of(plan),
+            actions=plan_actions(facts[plan.id], caller.permissions, moment) if plan.id in facts else [],
+        )
         for plan in plans
     ]

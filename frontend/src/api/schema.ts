@@ -351,7 +351,8 @@ export interface paths {
         /**
          * Delete
          * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that is not running. The API refuses to delete a checkpoint that is pinned,
-         *     that a plan needs, or from which the job resumes. A repeated request returns the same operation.
+         *     that a plan needs, or from which the job resumes. If the checkpoint is a savepoint, the caller needs the permission `rollback`. A repeated request
+         *     returns the same operation.
          */
         delete: operations["delete_checkpoint"];
         options?: never;
@@ -786,7 +787,8 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Approve a plan. If the plan revokes committed output, the caller needs the permission `rollback`.
+         * @description Approve the preview of a plan. The status is 412 if the preview has changed since the user has read it. If the plan revokes committed output,
+         *     the caller needs the permission `rollback`.
          */
         post: operations["approve_plan"];
         delete?: never;
@@ -1000,7 +1002,8 @@ export interface paths {
         };
         /**
          * Finish Oidc Session
-         * @description Complete a login by OpenID Connect: open a session, and create the user at the first login.
+         * @description Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login sets the role that the identity
+         *     token grants.
          */
         get: operations["finish_oidc_session"];
         put?: never;
@@ -2548,6 +2551,14 @@ export interface components {
             sync: number;
         };
         /**
+         * PlanApproval
+         * @description `digest` is the `digest` of the plan whose preview the user has reviewed.
+         */
+        PlanApproval: {
+            /** Digest */
+            digest: string;
+        };
+        /**
          * PlanCreate
          * @description A plan to propose. If `dry_run` is true, the plan is returned but not saved.
          */
@@ -2651,7 +2662,10 @@ export interface components {
              */
             without_state?: boolean;
         };
-        /** PlanRead */
+        /**
+         * PlanRead
+         * @description `digest` identifies the content of the plan. The digest changes if an inspection changes the preview.
+         */
         PlanRead: {
             /** Actions */
             actions: components["schemas"]["ActionRead"][];
@@ -2663,6 +2677,8 @@ export interface components {
             created_at: string | null;
             /** Created By */
             created_by: number | null;
+            /** Digest */
+            digest: string;
             /** Ended At */
             ended_at: string | null;
             /** Id */
@@ -3404,8 +3420,8 @@ export interface components {
         };
         /**
          * UserCreate
-         * @description If `rollback` is true, the user may approve and apply plans that revoke committed output, and may start jobs with `revoke_unknown_output`. A
-         *     user without a password cannot log in until an administrator sets a password.
+         * @description If `rollback` is true, the user may approve and apply plans that revoke committed output, start jobs with `revoke_unknown_output`, and delete
+         *     savepoints. A user without a password cannot log in until an administrator sets a password.
          */
         UserCreate: {
             /**
@@ -6886,7 +6902,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanApproval"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -6926,6 +6946,15 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Precondition failed */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -2,6 +2,7 @@
 import type { Permission, Schemas } from '../api/types';
 import type { Installation } from './installation';
 import type { FakeJob } from './model';
+import { digestOf } from './plans';
 
 type Action = Schemas['ActionRead'];
 type Verb = Action['verb'];
@@ -102,7 +103,7 @@ function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissio
   }
 }
 
-/** Add `actions` and `kept_because` to the response of any route. */
+/** Add `actions`, `kept_because` and the digests of plans to the response of any route. */
 export async function withActions(response: Response, installation: Installation, permissions: readonly Permission[]): Promise<Response> {
   if (!response.ok || !response.headers.get('Content-Type')?.startsWith('application/json')) return response;
   const fill = (row: unknown): unknown => {
@@ -110,7 +111,7 @@ export async function withActions(response: Response, installation: Installation
     const one = installation.jobs.find(({ job }) => job.id === ('job_id' in row ? row.job_id : (row as { id?: unknown }).id));
     if (!one) return row;
     if ('kept_because' in row) return { ...row, actions: checkpointActions(row as Checkpoint, one.job, permissions), kept_because: retentionReasons(row as Checkpoint, one) };
-    if ('preview' in row) return { ...row, actions: planActions(row as Plan, one, permissions, installation.nowMs) };
+    if ('preview' in row) return { ...row, digest: digestOf(row as Plan), actions: planActions(row as Plan, one, permissions, installation.nowMs) };
     return { ...row, actions: jobActions(row as Job, permissions) };
   };
   const body: unknown = await response.json();

@@ -113,10 +113,11 @@ function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
 }
 
-const planRoute = (verb: 'approve' | 'apply' | 'discard'): Route[3] => ({ installation, ids, permissions }) => {
+const planRoute = (verb: 'approve' | 'apply' | 'discard'): Route[3] => async ({ installation, ids, permissions, request }) => {
   const one = installation.jobs.find(({ plans }) => plans.some(({ id }) => id === Number(ids[0])));
   if (!one) return problem(404, 'no-plan', `Plan ${ids[0]} does not exist.`);
-  return toResponse(decide(installation, one, one.plans.find(({ id }) => id === Number(ids[0]))!, verb, permissions), verb === 'apply' ? 202 : 200);
+  const digest = verb === 'approve' ? ((await request.json()) as Schemas['PlanApproval']).digest : null;
+  return toResponse(decide(installation, one, one.plans.find(({ id }) => id === Number(ids[0]))!, verb, permissions, digest), verb === 'apply' ? 202 : 200);
 };
 
 function withETag(job: Schemas['JobRead']): Response {

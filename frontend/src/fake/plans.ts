@@ -16,6 +16,13 @@ export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPI
 const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
 const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
 
+/** Return a digest that changes when the preview of the plan changes. */
+export function digestOf({ preview }: Plan): string {
+  let hash = 0;
+  for (const char of JSON.stringify(preview)) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;
+  return hash.toString(16).padStart(64, '0');
+}
+
 export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_run }: Schemas['PlanCreate']): Plan | FakeProblem {
   let target: Schemas['CheckpointRead'] | null = null;
   let spec = one.job.spec_number;
@@ -44,7 +51,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
   const isRepeated = one.template.name === 'payments-fraud-score';
   const sinks = sinksOf(one);
   const plan: Plan = {
-    id: dry_run ? null : simulator.id, job_id: one.job.id, kind: request.kind, state: 'PROPOSED', phase: null, job_version: one.job.version, actions: [],
+    id: dry_run ? null : simulator.id, job_id: one.job.id, kind: request.kind, state: 'PROPOSED', phase: null, job_version: one.job.version, digest: '', actions: [],
     request: { ...request, spec, spec_before: one.job.spec_number, desired_state_before: one.job.desired_state },
     preview: {
       checkpoint: target?.number ?? null, completed_at: target?.completed_at ?? null, age_s: target ? (simulator.nowMs - Date.parse(target.completed_at!)) / 1000 : null,
@@ -72,7 +79,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
   return plan;
 }
 
-export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 'approve' | 'apply' | 'discard', permissions: readonly Permission[]): Plan | Operation | FakeProblem {
+export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 'approve' | 'apply' | 'discard', permissions: readonly Permission[], digest: string | null): Plan | Operation | FakeProblem {
   if (verb === 'discard') {
     Object.assign(plan, { state: 'DISCARDED', ended_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanDiscarded', { plan: plan.id }, false);
@@ -86,6 +93,7 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
     if (!inspection) return new FakeProblem(409, 'being-inspected', `A worker is still inspecting the checkpoint of plan ${plan.id}.`, 'Try again in a moment.');
     if (!inspection.intact) return new FakeProblem(409, 'damaged', `This plan would fail: ${inspection.damage}.`, 'Choose another checkpoint.');
     if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `This plan would fail: ${inspection.incompatibility}.`, 'Fix the incompatibility in a new version, or choose another checkpoint.');
+    if (digest !== digestOf(plan)) return new FakeProblem(412, 'preview-changed', `The preview of plan ${plan.id} has changed since you opened it.`, 'Review it again.');
     Object.assign(plan, { state: 'APPROVED', approved_by: 1, approved_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanApproved', { plan: plan.id }, false);
     return plan;

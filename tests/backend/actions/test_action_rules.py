@@ -37,7 +37,7 @@ COMPLETED = CheckpointActionFacts(
 )
 PROPOSED = PlanActionFacts(
     id=4, state=PlanState.PROPOSED, revokes_output=True, signed=True, created_at=NOW, plan_job_version=2, job_version=2, spec=None,
-    inspected=True, damage=None, incompatibility=None, safety_checkpoint=None, safety=None, undone=False, applying=None,
+    own=False, inspected=True, damage=None, incompatibility=None, safety_checkpoint=None, safety=None, undone=False, applying=None,
 )  # fmt: skip
 APPLIED = replace(PROPOSED, state=PlanState.APPLIED, safety_checkpoint=17, safety=COMPLETED)
 
@@ -195,6 +195,7 @@ def test_the_state_of_a_plan_determines_its_verbs(state: PlanState, offered: lis
         (replace(PROPOSED, signed=False), "signature-mismatch"),
         (replace(PROPOSED, job_version=3), "job-changed"),
         (replace(PROPOSED, created_at=NOW - PLAN_VALID_FOR - timedelta(seconds=1)), "plan-stale"),
+        (replace(PROPOSED, own=True), "own-plan"),
         (replace(PROPOSED, spec=Refusal("spec-not-valid", "It does not compile.")), "spec-not-valid"),
         (replace(PROPOSED, inspected=False), "being-inspected"),
         (replace(PROPOSED, damage="a file is missing"), "damaged"),

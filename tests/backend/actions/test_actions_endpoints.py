@@ -45,7 +45,7 @@ def test_the_reason_why_an_action_is_not_allowed_equals_the_error_of_the_refused
     assert platform.send("GET", f"/checkpoints/{older['id']}", status=200)["actions"] == older["actions"]
 
     plan = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 1}})
-    refusal = platform.send("POST", f"/plans/{plan['id']}/approve", status=409)
+    refusal = platform.approve(plan["id"], status=409)
     assert reasons(plan)["approve"] == f"{refusal['detail']} {refusal['next_step']}" and reasons(plan)["discard"] is None
     held = platform.send("GET", f"/checkpoints/{older['id']}", status=200)
     assert held["kept_because"][0] == f"Plan {plan['id']} is proposed and would restore this checkpoint."

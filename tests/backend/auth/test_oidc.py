@@ -7,13 +7,11 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from joserfc import jws
@@ -22,7 +20,7 @@ from pydantic import AnyHttpUrl, SecretStr
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
 from tests.backend.auth.users import LOGIN_STATUS, SESSION, audit_entries, create_user
-from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.conftest import Login, RecordedTasks, change_settings
 
 from weir_backend.app import create_app
 from weir_backend.auth.oidc import flow
@@ -113,9 +111,7 @@ def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider,
 
 def without_default_role(client: TestClient) -> None:
     """Refuse users without a role, which is the default of the setting."""
-    app = cast(FastAPI, client.app)
-    services = app.state.services
-    app.state.services = replace(services, settings=services.settings.model_copy(update={"oidc_users_without_role": "refused"}))
+    change_settings(client.app, oidc_users_without_role="refused")
 
 
 def is_refused_for_lack_of_a_role(answer: Response) -> bool:
@@ -170,9 +166,7 @@ def test_without_a_default_role_a_user_whose_role_was_removed_loses_all_access_a
 def test_if_administrators_manage_the_roles_in_weir_a_login_does_not_change_the_role(
     client: TestClient, provider: FakeProvider, database: Database
 ) -> None:
-    app = cast(FastAPI, client.app)
-    services = app.state.services
-    app.state.services = replace(services, settings=services.settings.model_copy(update={"oidc_role_claim": ""}))
+    change_settings(client.app, oidc_role_claim="")
     provider.claims["weir_role"] = "admin"
     log_in(client, provider)
     assert client.get(SESSION).json()["role"] == "viewer"

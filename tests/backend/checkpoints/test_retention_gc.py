@@ -162,7 +162,7 @@ def test_the_checkpoint_that_an_undo_would_restore_is_kept(platform: Platform) -
 def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> None:
     """Apply the plan until the job is suspended. The suspension takes checkpoint ``last``."""
     platform.inspect(plan_id)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job.job_id)
     platform.inspect(plan_id)

@@ -88,6 +88,7 @@ def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 def worker(settings: Settings, database: Database) -> Iterator[Worker]:
     made = Worker(settings, database)
     with shared_app(settings, made) as app, served(app, free_port()) as url:
+        made.app = app
         made.start(url)
         yield made
         made.stop()

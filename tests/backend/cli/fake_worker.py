@@ -19,6 +19,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastapi import FastAPI
 from sqlalchemy import select
 
 from weir.link.delivery import EventBatch, Stored
@@ -91,6 +92,7 @@ class Worker:
     """The incompatibility that inspections report for every checkpoint. None means that all checkpoints are compatible."""
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
+    app: FastAPI | None = None
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

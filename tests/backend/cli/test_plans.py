@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir, token
 from tests.backend.cli.fake_worker import Worker
-from tests.backend.conftest import Login
+from tests.backend.conftest import Login, change_settings
 
+from weir.cli.client.api import open_client
+from weir.cli.client.errors import Refused
+from weir.cli.commands.waiting import Deadline, wait_for_inspection
+from weir_backend.kit.tasks import INSPECT
 from weir_backend.models import Role
 
 pytestmark = pytest.mark.timeout(300)
@@ -87,6 +91,30 @@ def test_a_checkpoint_that_does_not_exist_is_refused(with_checkpoints: Worker, w
 def test_an_undo_without_an_applied_plan_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("undo", "flights", "--yes")
     assert result.code == 2 and "Nothing to undo: no plan was applied to job 'flights'." in result.err
+
+
+def test_a_plan_that_another_user_must_approve_stays_proposed(with_checkpoints: Worker, weir: Weir) -> None:
+    change_settings(with_checkpoints.app, separate_approver=True)
+    result = weir("rollback", "flights", "--to", "1", "--yes")
+    assert result.code == 2 and (
+        "You proposed plan 1, and this installation requires the approval of another user. Ask another user to approve the plan."
+        in result.err
+    )
+    assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["PROPOSED"]
+
+
+def test_a_plan_whose_preview_has_changed_since_it_was_shown_is_not_approved(with_checkpoints: Worker, weir: Weir) -> None:
+    with open_client() as client:
+        plan = client.propose(1, {"kind": "rollback", "checkpoint": 1})
+        shown = wait_for_inspection(client, plan, Deadline(20.0))
+        with_checkpoints.driver_of(1).complete_checkpoint()
+        with_checkpoints.enqueue(INSPECT, shown["id"])
+        while client.plan(shown["id"])["digest"] == shown["digest"]:
+            pass
+        with pytest.raises(Refused, match="The preview of plan 1 has changed since you opened it. Review it again.") as refused:
+            client.approve(shown)
+        assert (refused.value.status, refused.value.code) == (412, "preview-changed")
+        assert client.approve(client.plan(shown["id"]))["state"] == "APPROVED"
 
 
 def test_a_rollback_without_permission_discards_its_plan(

@@ -75,7 +75,7 @@ def test_a_plan_for_a_damaged_checkpoint_cannot_be_approved(platform: Platform) 
     inspect_plan(job.context, plan_id)
     found = inspection_of(platform, plan_id)
     assert found["intact"] is False and path.name in found["damage"]
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "damaged"
+    assert platform.approve(plan_id, status=409)["code"] == "damaged"
 
 
 def test_a_checkpoint_is_verified_again_only_if_its_last_verification_is_old(platform: Platform) -> None:

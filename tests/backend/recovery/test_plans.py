@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
-from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.conftest import Login, RecordedTasks, change_settings
 from tests.backend.fake_workers import INTACT, Driver, Platform, end_restart_delay
 
 from weir.protocol.events import IMPORTED, CheckpointCompleted, DriverState
@@ -19,7 +19,7 @@ from weir_backend.checkpoints.retention_gc import release_expired_undo_pins
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT
-from weir_backend.models import Checkpoint, Job, RecoveryPlan, Role
+from weir_backend.models import AuditEntry, Checkpoint, Job, RecoveryPlan, Role
 from weir_backend.reconciler.lost_tasks import REQUEUE_AFTER, requeue_lost_tasks
 from weir_backend.recovery.decisions import PIN_TIMEOUT
 from weir_backend.recovery.execution import UNDOABLE_PLANS_MAX
@@ -61,7 +61,7 @@ def apply_until_stopped(
 ) -> tuple[int, int]:
     """Apply a plan until the plan has stopped the job. Return the ids of the plan and of its operation."""
     plan_id = propose(platform, job_id, request)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     assert platform.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], (
         "a second request returns the same operation"
@@ -142,7 +142,7 @@ def test_an_undo_restores_the_safety_savepoint(platform: Platform, running: tupl
     second.checkpoint(5)
     undo = {"request": {"kind": "undo", "plan": plan_id}}
     undo_id = propose(platform, job_id, undo)
-    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.approve(undo_id)
     platform.send("POST", f"/plans/{undo_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(undo_id)
@@ -187,7 +187,7 @@ def test_a_plan_for_a_damaged_checkpoint_fails_before_the_job_is_stopped(platfor
     job_id, driver = running
     damaged = INTACT.model_copy(update={"intact": False, "damage": "state/7 is missing"})
     plan_id = propose(platform, job_id)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(plan_id, damaged)
@@ -198,22 +198,67 @@ def test_a_plan_for_a_damaged_checkpoint_fails_before_the_job_is_stopped(platfor
     assert driver.commands() == [] and platform.job(job_id)["run"]["number"] == 1
 
     second = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
-    assert platform.send("POST", f"/plans/{second}/approve", status=409)["code"] == "being-inspected"
+    assert platform.approve(second, status=409)["code"] == "being-inspected"
     platform.inspect(second, damaged)
-    assert platform.send("POST", f"/plans/{second}/approve", status=409)["code"] == "damaged"
+    assert platform.approve(second, status=409)["code"] == "damaged"
 
 
 def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, _ = running
     plan_id = propose(platform, job_id)
     platform.send("PATCH", f"/jobs/{job_id}", status=200, json={"description": "x"}, headers={"If-Match": "*"})
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-changed"
+    assert platform.approve(plan_id, status=409)["code"] == "job-changed"
     fresh = propose(platform, job_id)
     with platform.database.session() as session:
         session.execute(
             update(RecoveryPlan).where(RecoveryPlan.id == fresh).values(request={"kind": "rollback", "checkpoint": 2})
         )
-    assert platform.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
+    assert platform.approve(fresh, status=409)["code"] == "signature-mismatch"
+
+
+def test_an_approval_is_refused_if_the_preview_has_changed_since_the_user_opened_it(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
+    job_id, _ = running
+    plan_id = propose(platform, job_id)
+    opened = platform.send("GET", f"/plans/{plan_id}", status=200)
+    platform.inspect(plan_id)
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["digest"] == opened["digest"], (
+        "the second inspection found the same"
+    )
+    platform.inspect(plan_id, INTACT.model_copy(update={"abandoned": [2, 3]}))
+    refused = platform.send("POST", f"/plans/{plan_id}/approve", status=412, json={"digest": opened["digest"]})
+    assert (refused["code"], refused["detail"], refused["next_step"]) == (
+        "preview-changed", f"The preview of plan {plan_id} has changed since you opened it.", "Review it again.",
+    )  # fmt: skip
+    changed = platform.send("GET", f"/plans/{plan_id}", status=200)
+    assert changed["state"] == "PROPOSED" and changed["digest"] != opened["digest"]
+    for wrong in ({}, {"digest": None}, {"digest": "x"}):
+        assert platform.send("POST", f"/plans/{plan_id}/approve", status=422, json=wrong)["code"] == "invalid"
+    for _ in range(2):
+        approved = platform.send("POST", f"/plans/{plan_id}/approve", status=200, json={"digest": changed["digest"]})
+        assert approved["state"] == "APPROVED" and approved["digest"] == changed["digest"]
+    late = platform.send("POST", f"/plans/{plan_id}/approve", status=412, json={"digest": opened["digest"]})
+    assert late["code"] == "preview-changed", "another user has approved a preview that this user has not seen"
+    with platform.database.session() as session:
+        (entry,) = session.scalars(select(AuditEntry).where(AuditEntry.action == "approve"))
+        assert entry.after == {"job": "orders", "digest": changed["digest"], "proposed_by": opened["created_by"]}
+
+
+def test_the_proposer_cannot_approve_a_plan_if_the_installation_requires_another_user(
+    platform: Platform, running: tuple[int, Driver], login: Login
+) -> None:
+    change_settings(platform.client.app, separate_approver=True)
+    job_id, _ = running
+    plan_id = propose(platform, job_id)
+    (action,) = (one for one in platform.send("GET", f"/plans/{plan_id}", status=200)["actions"] if one["verb"] == "approve")
+    refused = platform.approve(plan_id, status=409)
+    assert refused["code"] == "own-plan" and action["reason"] == f"{refused['detail']} {refused['next_step']}"
+    assert refused["detail"] == f"You proposed plan {plan_id}, and this installation requires the approval of another user."
+    proposer, platform.headers = platform.headers, login(Role.OPERATOR, rollback=True)
+    assert platform.approve(plan_id)["state"] == "APPROVED"
+    platform.headers = proposer
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
 
 
 def test_a_plan_of_an_older_weir_version_is_listed_although_newer_fields_are_missing(
@@ -239,7 +284,7 @@ def test_a_proposed_plan_cannot_be_applied_and_a_discarded_plan_cannot_be_approv
     plan_id = propose(platform, job_id)
     assert platform.send("POST", f"/plans/{plan_id}/apply", status=409)["code"] == "plan-state"
     assert platform.send("POST", f"/plans/{plan_id}/discard", status=200)["state"] == "DISCARDED"
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "plan-state"
+    assert platform.approve(plan_id, status=409)["code"] == "plan-state"
 
 
 def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
@@ -248,15 +293,15 @@ def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
     job_id, _ = running
     plan_id = propose(platform, job_id)
     platform.headers = login(Role.ADMIN)
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
+    assert platform.approve(plan_id, status=403)["code"] == "forbidden"
     rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = platform.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
         "These sinks can publish output twice: shown. The output of the last checkpoint before the stop is affected."
     ]
-    assert platform.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
+    assert platform.approve(rescale, status=409)["code"] == "spec-not-valid"
     platform.compile(job_id, 2)
-    platform.send("POST", f"/plans/{rescale}/approve", status=200)
+    platform.approve(rescale)
 
 
 def test_a_rescaled_job_resumes_from_the_checkpoint_that_it_completed_when_it_stopped(
@@ -265,7 +310,7 @@ def test_a_rescaled_job_resumes_from_the_checkpoint_that_it_completed_when_it_st
     job_id, driver = running
     rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     platform.compile(job_id, 2)
-    platform.send("POST", f"/plans/{rescale}/approve", status=200)
+    platform.approve(rescale)
     platform.send("POST", f"/plans/{rescale}/apply", status=202)
     platform.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
@@ -299,9 +344,9 @@ def test_a_restore_from_a_path_can_be_inspected_and_applied_and_undone(platform:
     shown = platform.send("GET", f"/plans/{plan_id}", status=200)
     assert (shown["kind"], shown["preview"]["path"], shown["preview"]["checkpoint"]) == ("restore", path, None)
     assert shown["preview"]["sinks_with_duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
+    assert platform.approve(plan_id, status=409)["code"] == "being-inspected"
     platform.inspect(plan_id, external_inspection(12))
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     assert driver.commands() == [], "the job is stopped only after a second inspection"
@@ -337,7 +382,7 @@ def test_a_job_returns_to_its_safety_savepoint_if_its_restore_from_a_path_fails(
     job_id, driver = running
     plan_id, _ = propose_restore(platform, job_id, checkpoint=12)
     platform.inspect(plan_id, external_inspection(12))
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(plan_id, external_inspection(12))
@@ -399,11 +444,9 @@ def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(
     assert "of the spec without state" in shown["preview"]["steps"][1]
     plan_id = propose(platform, job_id, upgrade)
     rollback_headers, platform.headers = platform.headers, login(Role.ADMIN)
-    assert platform.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", (
-        "a stateless upgrade revokes output"
-    )
+    assert platform.approve(plan_id, status=403)["code"] == "forbidden", "a stateless upgrade revokes output"
     platform.headers = rollback_headers
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
@@ -416,7 +459,7 @@ def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(
 
     # The undo stops the job before its first checkpoint, so the undo has no safety savepoint.
     undo_id = propose(platform, job_id, {"request": {"kind": "undo", "plan": plan_id}})
-    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.approve(undo_id)
     platform.send("POST", f"/plans/{undo_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(undo_id)
@@ -458,11 +501,11 @@ def test_a_plan_with_incompatible_state_is_refused_before_the_job_is_stopped(
         "damage": None,
         "incompatibility": incompatibility.incompatibility,
     }
-    problem = platform.send("POST", f"/plans/{rescale}/approve", status=409)
+    problem = platform.approve(rescale, status=409)
     assert problem["code"] == "incompatible" and "aggregate 'sums' is keyed by x" in problem["detail"]
 
     plan_id = propose(platform, job_id)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(plan_id, incompatibility)
@@ -480,7 +523,7 @@ def apply_rescale(platform: Platform, job_id: int, driver: Driver, parallelism: 
     """Apply a rescale. Return the id of the plan and the driver of the new run."""
     plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
     platform.compile(job_id, platform.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     driver.commands()
@@ -497,7 +540,7 @@ def test_the_safety_savepoint_of_a_rescale_is_pinned_until_an_undo(platform: Pla
     platform.pins_immediately = False
     plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     platform.compile(job_id, 2)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     driver.commands()
@@ -512,7 +555,7 @@ def test_the_safety_savepoint_of_a_rescale_is_pinned_until_an_undo(platform: Pla
     second.begin()
 
     undo_id = propose(platform, job_id, {"request": {"kind": "undo", "plan": plan_id}})
-    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.approve(undo_id)
     platform.send("POST", f"/plans/{undo_id}/apply", status=202)
     platform.reconcile(job_id)
     platform.inspect(undo_id)
@@ -528,7 +571,7 @@ def test_a_job_starts_even_if_a_requested_pin_is_never_written(platform: Platfor
     platform.pins_immediately = False
     plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     platform.compile(job_id, 2)
-    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.approve(plan_id)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
     platform.reconcile(job_id)
     driver.commands()

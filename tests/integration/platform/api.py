@@ -63,10 +63,10 @@ class Api:
         """Propose a plan, wait until the platform has inspected it, and approve it."""
         plan_id = self.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
         deadline_s = time.monotonic() + WAIT_S
-        while self.send("GET", f"/plans/{plan_id}")["preview"]["inspection"] is None:
+        while (plan := self.send("GET", f"/plans/{plan_id}"))["preview"]["inspection"] is None:
             assert time.monotonic() < deadline_s, f"plan {plan_id} is not inspected"
             time.sleep(0.1)
-        approved: dict[str, Any] = self.send("POST", f"/plans/{plan_id}/approve")
+        approved: dict[str, Any] = self.send("POST", f"/plans/{plan_id}/approve", json={"digest": plan["digest"]})
         return approved
 
     def apply(self, plan_id: int) -> dict[str, Any]:

@@ -154,8 +154,9 @@ class ApiClient:
         """Newest first."""
         return cast("list[PlanRead]", self.rows("/plans", limit=limit, filter=_of_job(job_id)))
 
-    def approve(self, plan_id: int) -> PlanRead:
-        return cast(PlanRead, self._post(f"/plans/{plan_id}/approve"))
+    def approve(self, plan: PlanRead) -> PlanRead:
+        """Approve the preview in ``plan``. The API refuses the approval if the preview has changed."""
+        return cast(PlanRead, self._post(f"/plans/{plan['id']}/approve", {"digest": plan["digest"]}))
 
     def apply(self, plan_id: int) -> OperationRead:
         return cast(OperationRead, self._post(f"/plans/{plan_id}/apply"))

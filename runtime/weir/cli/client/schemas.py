@@ -131,6 +131,7 @@ class PlanRead(TypedDict):
     kind: str
     state: str
     phase: str | None
+    digest: str
     request: dict[str, Any]
     preview: PlanPreview
     safety_checkpoint: int | None

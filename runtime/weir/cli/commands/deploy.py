@@ -428,7 +428,7 @@ def _upgrade(client: ApiClient, deployment: DeployRequest, job: JobRead, spec: S
     plan = client.propose(job["id"], {"kind": "upgrade", "spec": spec["number"], "mode": deployment.mode})
     with discarded_on_error(client, plan):
         plan = wait_for_inspection(client, plan, deadline)
-        client.approve(plan["id"])
+        client.approve(plan)
         operation = client.apply(plan["id"])
     print_message(f"  Upgrading job '{job['name']}' from version {before} to {spec['number']} (plan {plan['id']})")
     return DeployResult(client.job(job["id"]), spec["number"], before, changed=True, plan=plan["id"], operation=operation)

@@ -192,17 +192,19 @@ def _propose_and_apply(
             return client.discard(plan["id"]), None
         if not yes:
             confirm(f"Apply this plan to job '{job['name']}'?", NOT_CHANGED)
-        client.approve(plan["id"])
+        client.approve(plan)
         operation = client.apply(plan["id"])
     return client.plan(plan["id"]), operation
 
 
 @contextlib.contextmanager
 def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
-    """Discard the plan if the ``with`` block fails, so that the plan cannot be applied later."""
+    """Discard the plan if the ``with`` block fails, so that the plan cannot be applied later. Keep the plan if another user must approve it."""
     try:
         yield
-    except CommandError:
+    except CommandError as error:
+        if isinstance(error, Refused) and error.code == "own-plan":
+            raise
         # Report the first error, even if discarding the plan fails, too.
         with contextlib.suppress(CommandError):
             client.discard(plan["id"])

@@ -78,7 +78,9 @@ function ReviewActions({ plan }: { plan: Plan }) {
   const refetchPlans = (): Promise<void> => queries.invalidateQueries({ queryKey: ['job', job.id, 'plans'] });
   const apply = useMutation({
     mutationFn: async () => {
-      if (plan.state === 'PROPOSED') cachePlan(await idempotent((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header } })));
+      // The digest is that of the preview on this page, so the API refuses the approval if the preview has changed.
+      const body = { digest: plan.digest };
+      if (plan.state === 'PROPOSED') cachePlan(await idempotent((header) => api.POST('/api/v1/plans/{plan_id}/approve', { params: { path, header }, body })));
       return idempotent((header) => api.POST('/api/v1/plans/{plan_id}/apply', { params: { path, header } }));
     },
     onSuccess: (operation) => queries.setQueryData(['job', job.id, 'operations', operation.id], operation),
@@ -98,7 +100,8 @@ function ReviewActions({ plan }: { plan: Plan }) {
     onError: (error) => notify(error.message, { type: 'error' }),
   });
   if (!may) return <Box sx={{ mt: 2, color: 'text.secondary' }}>Only users with the permission 'operate' can confirm this plan.</Box>;
-  return <ConfirmPlan plan={plan} applying={apply.isPending} busy={apply.isPending || discard.isPending} onApply={() => apply.mutate()} onDiscard={() => discard.mutate()} />;
+  // The key remounts the form when the preview changes, so that a typed confirmation is not kept for a preview that the user has not seen.
+  return <ConfirmPlan key={plan.digest} plan={plan} applying={apply.isPending} busy={apply.isPending || discard.isPending} onApply={() => apply.mutate()} onDiscard={() => discard.mutate()} />;
 }
 
 function Applied({ plan }: { plan: Plan }) {

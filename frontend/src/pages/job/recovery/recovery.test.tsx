@@ -107,6 +107,24 @@ describe('the recovery tab', () => {
     expect(screen.getByRole('button', { name: 'Roll back' })).toBeEnabled();
   });
 
+  it('approves only the preview that the user has seen', async () => {
+    const { fake, user } = await renderJob(1, '/recovery');
+    await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
+    await screen.findByText(/A worker is verifying the files/);
+    fake.installation.advance(fake.installation.nowMs + 2_000);
+    await user.type(await screen.findByRole('textbox', { name: /to confirm/ }), 'flights-delays');
+    const plan = fake.installation.find(1)!.plans[0]!;
+    plan.preview.inspection = { ...plan.preview.inspection!, notes: ['A consumer has removed files.'] };
+    await user.click(screen.getByRole('button', { name: 'Roll back' }));
+    expect(await screen.findByText(`The preview of plan ${plan.id} has changed since you opened it. Review it again.`)).toBeVisible();
+    expect(await screen.findByText(/A consumer has removed files/)).toBeVisible();
+    expect(screen.getByRole('textbox', { name: /to confirm/ }), 'the user must confirm the new preview').toHaveValue('');
+    expect(fake.requests.some((request) => path(request).endsWith('/apply'))).toBe(false);
+    await user.type(screen.getByRole('textbox', { name: /to confirm/ }), 'flights-delays');
+    await user.click(screen.getByRole('button', { name: 'Roll back' }));
+    expect(await screen.findByRole('list', { name: 'Steps' })).toBeVisible();
+  });
+
   it('requires a new confirmation for another plan', async () => {
     const { fake, user } = await renderJob(2, '/recovery');
     const propose = async (nth: number): Promise<HTMLElement> => {
