@@ -101,15 +101,16 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
     """Request the deletion of a checkpoint. A worker deletes the checkpoint, unless the job log contains a reason to keep it. Raises NotFound,
     Forbidden, Conflict."""
     job = job_service.get(session, job_id, lock=True)
+    row = repository.by_number(session, job.id, number)
+    if row is not None:
+        caller.require(checkpoint_permission(Verb.DELETE, kept.facts_of(row, None, None)))
     requested = _open_deletions(session, job).get(number)
     if requested is not None:
         return requested  # this request repeats an earlier request
     found = get_restorable(session, job, number)
     moment = now()
     retention = kept.load(session, settings, [job], moment)[job.id]
-    facts = kept.facts_of(found, retention, location_of_run(session, found.run_id))
-    caller.require(checkpoint_permission(Verb.DELETE, facts))
-    enforce(checkpoint_refusal(Verb.DELETE, facts))
+    enforce(checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id))))
     operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
     operations.step(operation, "a worker is deleting the checkpoint")
     found.deleting_since = moment

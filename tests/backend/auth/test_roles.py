@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from fastapi import APIRouter, FastAPI
+from fastapi.testclient import TestClient
 from tests.backend.auth.endpoints import Endpoint, endpoints_of, status_of
 from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.fake_workers import Platform
+from tests.backend.stored_job import StoredJob
 
 from weir_backend.app import create_app
 from weir_backend.kit.access import OperatorCaller, Permission, ViewerCaller, permissions_of
+from weir_backend.kit.database import Database
 from weir_backend.models import Role
 from weir_backend.routes import ROUTERS
 from weir_backend.settings import Settings
@@ -72,6 +77,48 @@ def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settin
     # an additional user first, so that this user, and not a caller of the test, gets the id 1.
     login(Role.VIEWER)
     assert asyncio.run(wrong_statuses(create_app(settings, tasks), login)) == []
+
+
+def test_the_permission_for_some_requests_depends_on_the_checkpoint_or_the_plan(
+    client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login
+) -> None:
+    platform = Platform(client, database, settings, tasks, login(Role.OPERATOR, rollback=True))
+    stored = StoredJob.running(platform, len(CALLERS))
+    savepoint = len(CALLERS) + 1
+    for number in range(len(CALLERS)):
+        stored.complete(savepoint + number, savepoint=True)
+    stored.complete(savepoint + len(CALLERS))
+    stored.suspend()
+    running_id, _ = platform.running("running")
+    rollback, rescale = (
+        platform.send("POST", f"/jobs/{running_id}/plans", status=201, json={"request": request})["id"]
+        for request in ({"kind": "rollback", "checkpoint": 1}, {"kind": "rescale", "parallelism": 3})
+    )
+    platform.compile(running_id, 2)
+    for plan in (rollback, rescale):
+        platform.inspect(plan)
+    found: dict[str, list[int]] = {}
+    for number, (role, has_rollback) in enumerate(CALLERS.values()):
+        platform.headers = login(role, rollback=has_rollback)
+        digests = {plan: platform.send("GET", f"/plans/{plan}", status=200)["digest"] for plan in (rollback, rescale)}
+        requests: dict[str, tuple[str, str, Any]] = {
+            "delete a checkpoint": ("DELETE", f"/jobs/{stored.job_id}/checkpoints/{1 + number}", None),
+            "delete a savepoint": ("DELETE", f"/jobs/{stored.job_id}/checkpoints/{savepoint + number}", None),
+            "repeat the deletion of a savepoint": ("DELETE", f"/jobs/{stored.job_id}/checkpoints/{savepoint + 2}", None),
+            "approve a rollback": ("POST", f"/plans/{rollback}/approve", {"digest": digests[rollback]}),
+            "approve a rescale": ("POST", f"/plans/{rescale}/approve", {"digest": digests[rescale]}),
+        }
+        for name, (method, path, body) in requests.items():
+            answer = client.request(method, f"/api/v1{path}", headers=platform.headers, json=body)
+            found.setdefault(name, []).append(answer.status_code)
+    # The callers are a viewer, an operator, an operator with the permission to roll back, and an administrator without this permission.
+    assert found == {
+        "delete a checkpoint": [403, 202, 202, 202],
+        "delete a savepoint": [403, 403, 202, 403],
+        "repeat the deletion of a savepoint": [403, 403, 202, 403],
+        "approve a rollback": [403, 403, 200, 403],
+        "approve a rescale": [403, 200, 200, 200],
+    }
 
 
 def public_endpoint(router: APIRouter) -> None:
