@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 from tests.backend.conftest import RecordedTasks
 from tests.backend.jobs import body_of, numbered
 
@@ -22,13 +22,12 @@ from weir.protocol.events import (
     RunStateChanged,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation
-from weir_backend.checkpoints.retention_rules import UNDO_PIN
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.heartbeats import Component, record_heartbeat
-from weir_backend.models import Checkpoint, Heartbeat, Job
+from weir_backend.models import Checkpoint, CheckpointPin, Heartbeat, Job, PinHolder
 from weir_backend.reconciler.service import Reconciler, mark_driver_lost
 from weir_backend.recovery.schemas import PlanInspection
 from weir_backend.recovery.service import record_inspection
@@ -103,7 +102,8 @@ class Platform:
         if not self.pins_immediately:
             return False
         with self.database.session() as session:
-            conditions = (Checkpoint.pinned_reason.startswith(UNDO_PIN), Checkpoint.pinned, ~Checkpoint.pin_in_force)
+            of_undo = select(CheckpointPin.checkpoint_id).where(CheckpointPin.holder == PinHolder.UNDO)
+            conditions = (Checkpoint.id.in_(of_undo), Checkpoint.pinned, ~Checkpoint.pin_in_force)
             result: Any = session.execute(update(Checkpoint).where(*conditions).values(pin_in_force=True))
             return bool(result.rowcount)
 

@@ -261,3 +261,23 @@ def test_migration_0007_renames_stored_fields_and_discards_open_plans(empty: Eng
     ]  # fmt: skip
     migrate.downgrade(empty, "0006")
     assert {table: rows(empty, table, *names) for table, names in columns.items()} == before
+
+
+def test_migration_0008_copies_pins_with_their_holders(filled: Engine) -> None:
+    migrate.upgrade(filled, "0007")
+    with filled.connect() as connection:
+        connection.exec_driver_sql("""
+            INSERT INTO checkpoints (job_id, run_id, number, generation, state, trigger, is_savepoint, triggered_at, subtasks, pinned,
+                                     pinned_reason)
+                 SELECT 1, 1, row_number() OVER (), 1, 'COMPLETED', 'periodic', false, now(), 1, pinned, reason FROM (VALUES
+                     (true, 'before the release'), (true, ''), (false, ''), (true, 'plan 3 restores it'),
+                     (true, 'an undo of plan 4 would return to it'), (true, 'plan 99 restores it')) AS one (pinned, reason)""")
+        connection.commit()
+    migrate.upgrade(filled, "0008")
+    assert rows(filled, "checkpoint_pins", "checkpoint_id", "holder", "user_id", "plan_id", "reason", order="checkpoint_id") == [
+        (1, "user", None, None, "before the release"),
+        (2, "user", None, None, ""),
+        (4, "plan", None, 3, "plan 3 restores it"),
+        (5, "undo", None, 4, "an undo of plan 4 would return to it"),
+        (6, "user", None, None, "plan 99 restores it"),
+    ]

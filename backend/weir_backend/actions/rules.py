@@ -154,8 +154,8 @@ def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointActionFacts:
-    """A checkpoint. ``deletion`` is the reason why the checkpoint must not be deleted, if any (see ``checkpoints.retention_rules``). ``applying``
-    is the plan that is being applied to the job, if any."""
+    """A checkpoint. ``unpinnable`` is True if the caller may release a pin of the checkpoint. ``deletion`` is the reason why the checkpoint must not
+    be deleted, if any (see ``checkpoints.retention_rules``). ``applying`` is the plan that is being applied to the job, if any."""
 
     number: int
     state: CheckpointState
@@ -163,14 +163,14 @@ class CheckpointActionFacts:
     deleting_since: datetime | None
     damage: str | None
     failure: str | None
-    pinned: bool
+    unpinnable: bool
     is_savepoint: bool
     applying: int | None
     deletion: Refusal | None = None
 
 
 def checkpoint_actions(facts: CheckpointActionFacts, permissions: Collection[Permission]) -> list[ActionRead]:
-    verbs = (Verb.ROLL_BACK, Verb.UNPIN if facts.pinned else Verb.PIN, Verb.VERIFY, Verb.DELETE)
+    verbs = (Verb.ROLL_BACK, Verb.UNPIN if facts.unpinnable else Verb.PIN, Verb.VERIFY, Verb.DELETE)
     return [_action(verb, checkpoint_permission(verb, facts), permissions, checkpoint_refusal(verb, facts)) for verb in verbs]
 
 

@@ -58,8 +58,8 @@ def pin_checkpoint(
     wanted: CheckpointUpdate,
     seen: IfMatch,
 ) -> CheckpointRead:
-    """Pin or unpin a checkpoint. A worker writes the pin to the job log within about a second and sets `pin_in_force` to true. Until
-    `pin_in_force` is true, a running driver can still retire the checkpoint."""
+    """Pin a checkpoint for the caller, or release the pin of the caller. Pins of other holders remain. A worker writes the pin to the job log within
+    about a second and sets `pin_in_force` to true. Until `pin_in_force` is true, a running driver can still retire the checkpoint."""
     found = service.pin(session, tasks, caller, checkpoint_id, seen, wanted)
     set_etag(response, found.version)
     return service.read_checkpoint(session, services.settings, caller, found)

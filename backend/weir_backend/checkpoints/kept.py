@@ -3,8 +3,8 @@ the number of jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -13,6 +13,7 @@ from weir_backend.actions.rules import CheckpointActionFacts, Refusal, checkpoin
 from weir_backend.checkpoints import repository
 from weir_backend.checkpoints.lineage import newest_of_jobs
 from weir_backend.checkpoints.location import CheckpointLocation, locations_of_runs
+from weir_backend.checkpoints.pins import holder_name, pins_of, releasable
 from weir_backend.checkpoints.retention_rules import (
     Branches,
     GcJobFacts,
@@ -22,9 +23,9 @@ from weir_backend.checkpoints.retention_rules import (
     kept_because,
     plan_references,
 )
-from weir_backend.checkpoints.schemas import CheckpointRead
-from weir_backend.kit.access import Permission
-from weir_backend.models import Checkpoint, CheckpointState, Job
+from weir_backend.checkpoints.schemas import CheckpointRead, PinRead
+from weir_backend.kit.access import Caller
+from weir_backend.models import Checkpoint, CheckpointPin, CheckpointState, Job
 from weir_backend.recovery import repository as plans
 from weir_backend.recovery.external_path import is_within
 from weir_backend.runs import repository as runs
@@ -101,7 +102,8 @@ def facts_of(
     checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
 ) -> CheckpointActionFacts:
     """Return the facts that decide which actions a checkpoint allows. ``location`` is the location of the checkpoint, or None if the location is
-    unknown. ``retention`` is None if the job is deleted or the caller does not need to know whether the checkpoint can be deleted."""
+    unknown. ``unpinnable`` is False in the result, because it depends on the caller. ``retention`` is None if the job is deleted or the caller does
+    not need to know whether the checkpoint can be deleted."""
     return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,
@@ -109,7 +111,7 @@ def facts_of(
         deleting_since=checkpoint.deleting_since,
         damage=checkpoint.damage,
         failure=checkpoint.failure,
-        pinned=checkpoint.pinned,
+        unpinnable=False,
         is_savepoint=checkpoint.is_savepoint,
         applying=retention.applying if retention is not None else None,
         deletion=_deletion(checkpoint, retention, location) if retention is not None else None,
@@ -133,25 +135,37 @@ def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: Checkpo
 
 
 def read(
-    session: Session, settings: Settings, permissions: Collection[Permission], rows: Sequence[Checkpoint], moment: datetime
+    session: Session, settings: Settings, caller: Caller, rows: Sequence[Checkpoint], moment: datetime
 ) -> list[CheckpointRead]:
     """Return the checkpoints with their actions and the reasons why they are kept."""
     ids = {row.job_id for row in rows}
     found = load(session, settings, repository.jobs_by_id(session, ids), moment) if ids else {}
     locations = locations_of_runs(session, {row.run_id for row in rows if row.state is CheckpointState.COMPLETED})
-    return [_read(row, found.get(row.job_id), locations.get(row.run_id), permissions) for row in rows]
+    stored = repository.pins(session, [row.id for row in rows if row.pinned])
+    return [
+        _read(row, pins_of(row, stored.get(row.id, ())), found.get(row.job_id), locations.get(row.run_id), caller) for row in rows
+    ]
 
 
 def _read(
-    row: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None, permissions: Collection[Permission]
+    row: Checkpoint,
+    pins: Sequence[CheckpointPin],
+    retention: JobRetention | None,
+    location: CheckpointLocation | None,
+    caller: Caller,
 ) -> CheckpointRead:
     is_kept = row.state is CheckpointState.COMPLETED and row.discarded_at is None and row.deleting_since is None
     return CheckpointRead.read(
         row,
-        actions=checkpoint_actions(facts_of(row, retention, location), permissions) if retention is not None else [],
+        pins=[PinRead.read(pin, name=holder_name(pin), since=pin.created_at) for pin in pins],
+        actions=checkpoint_actions(
+            replace(facts_of(row, retention, location), unpinnable=bool(releasable(pins, caller))), caller.permissions
+        )
+        if retention is not None
+        else [],
         kept_because=kept_because(
             row.number,
-            pin=row.pinned_reason if row.pinned else None,
+            pins=[(pin.holder, pin.user_name, pin.reason) for pin in pins],
             pin_in_force=row.pin_in_force,
             is_savepoint=row.is_savepoint,
             references=retention.references,

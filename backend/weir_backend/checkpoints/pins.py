@@ -3,7 +3,8 @@ job log."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,11 +12,14 @@ from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints import repository as checkpoints
 from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
+from weir_backend.checkpoints.retention_rules import UNDO_PIN
+from weir_backend.errors import Conflict
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.event_log import record_event
+from weir_backend.kit.access import Caller, Permission
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import PIN, Tasks, enqueue_after_commit
-from weir_backend.models import Checkpoint, Job
+from weir_backend.models import Checkpoint, CheckpointPin, Job, PinHolder, RecoveryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +45,112 @@ def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
     return PinRequest(place, found.number, found.generation, found.pinned or found.is_savepoint)
 
 
-def set_pin(session: Session, tasks: Tasks, found: Checkpoint, reason: str) -> None:
-    """Pin the checkpoint for a plan, unless a user has pinned it. The caller holds the lock on the job."""
-    if not found.pinned and not found.is_savepoint:
-        found.pinned, found.pinned_reason = True, reason
-        found.version += 1
+def set_pin(session: Session, tasks: Tasks, found: Checkpoint, holder: PinHolder, plan: RecoveryPlan) -> None:
+    """Pin the checkpoint for a plan. The caller holds the lock on the job."""
+    if found.is_savepoint:
+        return
+    pins = _current_pins(session, found)
+    if _of_plan(pins, holder, plan) is None:
+        pins.append(
+            CheckpointPin(
+                checkpoint_id=found.id, holder=holder, plan_id=plan.id, reason=plan_reason(holder, plan.id), created_at=now()
+            )
+        )
+        _store(session, found, pins)
+    if not found.pin_in_force:
         enqueue_after_commit(session, tasks, PIN, found.id)
 
 
-def release_pin(found: Checkpoint, reason: str) -> None:
-    """Release a pin that ``set_pin`` has set. A worker updates the job log later. The caller holds the lock on the job."""
-    if found.pinned and found.pinned_reason == reason:
-        found.pinned, found.pinned_reason = False, ""
-        found.version += 1
+def release_pin(session: Session, found: Checkpoint, holder: PinHolder, plan: RecoveryPlan) -> None:
+    """Release a pin that ``set_pin`` has set. Pins of other holders remain. A worker updates the job log later. The caller holds the lock on the
+    job."""
+    pins = _current_pins(session, found)
+    released = _of_plan(pins, holder, plan)
+    if released is not None:
+        _store(session, found, [pin for pin in pins if pin is not released])
+
+
+def pin_for_user(session: Session, found: Checkpoint, caller: Caller, reason: str) -> None:
+    """Pin the checkpoint for the caller, or change the reason of the caller's pin. The caller of this function holds the lock on the job."""
+    pins = _current_pins(session, found)
+    own = next((pin for pin in pins if pin.holder is PinHolder.USER and pin.user_id == caller.user_id), None)
+    if own is None:
+        own = CheckpointPin(checkpoint_id=found.id, holder=PinHolder.USER, user_id=caller.user_id, created_at=now())
+        pins.append(own)
+    own.user_name, own.reason = caller.name, reason
+    _store(session, found, pins)
+
+
+def release_for_user(session: Session, found: Checkpoint, caller: Caller) -> None:
+    """Release the pins that the caller may release, if any. Raises Conflict if only other holders have pinned the checkpoint. The caller of this
+    function holds the lock on the job."""
+    pins = _current_pins(session, found)
+    released = releasable(pins, caller)
+    if pins and not released:
+        raise Conflict(
+            "pinned-by-others",
+            f"Checkpoint {found.number} is pinned by {', '.join(map(holder_name, pins))}.",
+            "Ask the user who has pinned it, or an administrator. Weir releases the pins of plans itself.",
+        )
+    _store(session, found, [pin for pin in pins if pin not in released])
+
+
+def releasable(pins: Collection[CheckpointPin], caller: Caller) -> list[CheckpointPin]:
+    """Return the pins that the caller may release: its own pin; otherwise pins of unknown users; otherwise, if the caller is an administrator, the
+    pins of all users. Only Weir releases the pins of plans."""
+    of_users = [pin for pin in pins if pin.holder is PinHolder.USER]
+    own = [pin for pin in of_users if pin.user_id is not None and pin.user_id == caller.user_id]
+    unknown = [pin for pin in of_users if pin.user_id is None]
+    return own or unknown or (of_users if Permission.ADMINISTER in caller.permissions else [])
+
+
+def holder_name(pin: CheckpointPin) -> str:
+    match pin.holder:
+        case PinHolder.USER:
+            return pin.user_name or "an unknown user"
+        case PinHolder.PLAN:
+            return f"plan {pin.plan_id}"
+        case PinHolder.UNDO:
+            return f"the undo of plan {pin.plan_id}"
+
+
+def plan_reason(holder: PinHolder, plan_id: int) -> str:
+    return f"{UNDO_PIN}{plan_id} would return to it" if holder is PinHolder.UNDO else f"plan {plan_id} restores it"
+
+
+def pins_of(checkpoint: Checkpoint, stored: Sequence[CheckpointPin]) -> list[CheckpointPin]:
+    """Return the pins of the checkpoint. ``stored`` contains its rows. An older version of Weir changes only the checkpoint. If the older version has
+    pinned the checkpoint, return one pin with the holder that the reason names. If it has unpinned the checkpoint, return no pin."""
+    if not checkpoint.pinned:
+        return []
+    if stored:
+        return list(stored)
+    pin = CheckpointPin(checkpoint_id=checkpoint.id, holder=PinHolder.USER, user_name="", reason=checkpoint.pinned_reason)
+    for holder in (PinHolder.PLAN, PinHolder.UNDO):
+        number = re.search(r"[0-9]{1,18}", checkpoint.pinned_reason)
+        if number is not None and checkpoint.pinned_reason == plan_reason(holder, int(number[0])):
+            pin.holder, pin.plan_id = holder, int(number[0])
+    return [pin]
+
+
+def _current_pins(session: Session, found: Checkpoint) -> list[CheckpointPin]:
+    return pins_of(found, checkpoints.pins(session, [found.id]).get(found.id, []))
+
+
+def _of_plan(pins: Collection[CheckpointPin], holder: PinHolder, plan: RecoveryPlan) -> CheckpointPin | None:
+    return next((pin for pin in pins if pin.holder is holder and pin.plan_id == plan.id), None)
+
+
+def _store(session: Session, found: Checkpoint, pins: Sequence[CheckpointPin]) -> None:
+    """Replace the pins of the checkpoint with ``pins``."""
+    for stored in checkpoints.pins(session, [found.id]).get(found.id, []):
+        if stored not in pins:
+            session.delete(stored)
+    session.add_all(pins)
+    first = min(pins, key=lambda pin: pin.holder is not PinHolder.USER, default=None)
+    found.pinned, found.pinned_reason = first is not None, first.reason if first is not None else ""
+    found.version += 1
+    session.flush()
 
 
 def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
@@ -97,4 +194,5 @@ def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], mom
         row.discarded_at, row.deleting_since = moment, None
         row.pinned = row.pin_in_force = False
     if lost:
+        checkpoints.delete_pins(session, [row.id for row in fresh])
         record_event(session, job, "PinsRejected", checkpoints=lost)

@@ -32,9 +32,11 @@ from weir_backend.kit.database import pairs
 from weir_backend.kit.listing import Fields, equals, flag, one_of
 from weir_backend.models import (
     Checkpoint,
+    CheckpointPin,
     CheckpointState,
     Graph,
     Job,
+    PinHolder,
     PlanKind,
     PlanState,
     RecoveryPlan,
@@ -88,6 +90,20 @@ def locked(session: Session, checkpoint_id: int) -> Checkpoint | None:
     session.execute(select(Job.id).where(Job.id == job_id).with_for_update(key_share=True))
     found = select(Checkpoint).where(Checkpoint.id == checkpoint_id).with_for_update(key_share=True)
     return session.scalar(found.execution_options(populate_existing=True))
+
+
+def pins(session: Session, checkpoint_ids: Collection[int]) -> dict[int, list[CheckpointPin]]:
+    """Return the stored pins by checkpoint, oldest first."""
+    found: dict[int, list[CheckpointPin]] = {}
+    if checkpoint_ids:
+        rows = select(CheckpointPin).where(CheckpointPin.checkpoint_id.in_(checkpoint_ids)).order_by(CheckpointPin.id)
+        for pin in session.scalars(rows):
+            found.setdefault(pin.checkpoint_id, []).append(pin)
+    return found
+
+
+def delete_pins(session: Session, checkpoint_ids: Collection[int]) -> None:
+    session.execute(delete(CheckpointPin).where(CheckpointPin.checkpoint_id.in_(checkpoint_ids)))
 
 
 def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:
@@ -399,12 +415,16 @@ def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tupl
 
 def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: int) -> Sequence[RecoveryPlan]:
     """Return the plans that ended before ``before`` and whose safety savepoint is still pinned for an undo."""
+    of_undo = (CheckpointPin.checkpoint_id == Checkpoint.id, CheckpointPin.holder == PinHolder.UNDO)
     pinned = and_(
         Checkpoint.job_id == RecoveryPlan.job_id,
         Checkpoint.number == RecoveryPlan.safety_checkpoint,
         Checkpoint.state == CheckpointState.COMPLETED,
         Checkpoint.pinned.is_(True),
-        Checkpoint.pinned_reason.startswith(UNDO_PIN),
+        or_(  # an older version of Weir stores only the reason
+            select(CheckpointPin.id).where(*of_undo, CheckpointPin.plan_id == RecoveryPlan.id).exists(),
+            Checkpoint.pinned_reason.startswith(UNDO_PIN),
+        ),
     )
     return session.scalars(
         select(RecoveryPlan)

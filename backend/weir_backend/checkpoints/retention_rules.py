@@ -21,10 +21,11 @@ from weir.protocol.ids import CheckpointId
 from weir.protocol.job_log import Purpose
 from weir.protocol.log_view import LogView
 from weir_backend.actions.rules import OPEN, PLAN_VALID_FOR, Refusal, applying_refusal
-from weir_backend.models import DesiredState, Job, PlanState, Run, RunState
+from weir_backend.models import DesiredState, Job, PinHolder, PlanState, Run, RunState
 
 UNDO_PIN = "an undo of plan "
 """If a pin keeps a safety savepoint for an undo, the reason of the pin starts with ``UNDO_PIN``."""
+_PENDING = " (not yet in the job log)"
 _NEWEST_UNDAMAGED = "This checkpoint is the newest checkpoint without known damage."
 
 
@@ -290,7 +291,7 @@ def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | Non
 def kept_because(
     number: int,
     *,
-    pin: str | None,
+    pins: Sequence[tuple[PinHolder, str, str]],
     pin_in_force: bool,
     is_savepoint: bool,
     references: Mapping[int, Sequence[Refusal]],
@@ -301,7 +302,7 @@ def kept_because(
 ) -> list[str]:
     """Return the reasons why the files of a completed checkpoint are kept, as sentences, with the strongest reason first. The result
     contains only reasons that are stored in the database. Even if the result is empty, the files may have to be kept, because the job log
-    can contain further reasons. ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned.
+    can contain further reasons. ``pins`` contains the holder, the name of the user and the reason of each pin.
     ``newest_undamaged`` is the newest checkpoint of the current branch that has no known damage, or None if the job is running.
     ``retained`` is the number of checkpoints that the job retains."""
     found = []
@@ -309,11 +310,11 @@ def kept_because(
         found.append("The job resumes from this checkpoint, because it is the newest.")
     elif number == newest_undamaged:
         found.append(_NEWEST_UNDAMAGED)
-    # If the platform has pinned the checkpoint for a plan, the reason names the plan and not the pin.
-    if pin is not None and not (pin.startswith(UNDO_PIN) and number in references):
-        found.append(
-            f"This checkpoint is pinned{f': {pin}' if pin else ''}{'' if pin_in_force else ' (not yet in the job log)'}."
-        )
+    for holder, user, reason in pins:
+        # If the platform has pinned the checkpoint for an undo, the reference to the plan already is a reason.
+        if holder is not PinHolder.UNDO or number not in references:
+            by, why, pending = f" by {user}" if user else "", f": {reason}" if reason else "", "" if pin_in_force else _PENDING
+            found.append(f"This checkpoint is pinned{by}{why}{pending}.")
     found += [reference.reason for reference in references.get(number, ())]
     if number in branches.starts:
         found.append("An abandoned branch starts at this checkpoint.")

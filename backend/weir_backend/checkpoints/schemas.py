@@ -11,8 +11,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from weir_backend.actions.schemas import ActionRead
 from weir_backend.kit.schemas import ResponseModel
 from weir_backend.kit.statistics import StatsSummaryRead
-from weir_backend.models import CheckpointState
+from weir_backend.models import CheckpointState, PinHolder
 from weir_backend.runs.schemas import OperatorNameRead
+
+
+class PinRead(ResponseModel):
+    """A pin of a checkpoint. The holder is a user, a plan that restores the checkpoint (`plan`), or an applied plan whose undo restores the
+    checkpoint (`undo`). `name` is the name of the holder. If an older version of Weir has set the pin, `user_id` is null, and `since` is null or the
+    time of the upgrade."""
+
+    holder: PinHolder
+    user_id: int | None
+    plan_id: int | None
+    name: str
+    reason: str
+    since: datetime | None
 
 
 class CheckpointRead(ResponseModel):
@@ -44,6 +57,7 @@ class CheckpointRead(ResponseModel):
     version: int
     pinned: bool
     pinned_reason: str
+    pins: list[PinRead]
     pin_in_force: bool
     deleting_since: datetime | None
     discarded_at: datetime | None
@@ -227,7 +241,8 @@ def _kept(text: str) -> str:
 
 
 class CheckpointUpdate(BaseModel):
-    """Pin or unpin a checkpoint. A pinned checkpoint is kept until it is unpinned."""
+    """Pin a checkpoint for the caller, or release the pin of the caller. A checkpoint is kept until each holder has released its pin. An
+    administrator without a pin releases the pins of all users."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -17,6 +17,7 @@ from weir_backend.checkpoints import kept, repository, statistics
 from weir_backend.checkpoints.kept import facts_of
 from weir_backend.checkpoints.lineage import latest_restore
 from weir_backend.checkpoints.location import location_of_run
+from weir_backend.checkpoints.pins import pin_for_user, release_for_user
 from weir_backend.checkpoints.schemas import (
     CheckpointCountsRead,
     CheckpointDetailRead,
@@ -49,11 +50,11 @@ def list_checkpoints(
     session: Session, settings: Settings, caller: Caller, wanted: Listing, response: Response
 ) -> list[CheckpointRead]:
     found: Sequence[Checkpoint] = page(session, select(Checkpoint), wanted, repository.FIELDS, response, unit="checkpoints")
-    return kept.read(session, settings, caller.permissions, found, now())
+    return kept.read(session, settings, caller, found, now())
 
 
 def read_checkpoint(session: Session, settings: Settings, caller: Caller, checkpoint: Checkpoint) -> CheckpointRead:
-    return kept.read(session, settings, caller.permissions, [checkpoint], now())[0]
+    return kept.read(session, settings, caller, [checkpoint], now())[0]
 
 
 def detail(session: Session, settings: Settings, caller: Caller, checkpoint_id: int) -> CheckpointDetailRead:
@@ -103,7 +104,7 @@ def summary(session: Session, settings: Settings, caller: Caller, job_id: int, l
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
     savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
     rows_shown = [row for row in (completed, failed, savepoint) if row is not None]
-    latest = {row.id: row for row in kept.read(session, settings, caller.permissions, rows_shown, now())}
+    latest = {row.id: row for row in kept.read(session, settings, caller, rows_shown, now())}
     return CheckpointOverviewRead(
         counts=CheckpointCountsRead(
             in_progress=by_state[CheckpointState.IN_PROGRESS],
@@ -183,14 +184,16 @@ def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
 def pin(
     session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointUpdate
 ) -> Checkpoint:
-    """Pin or unpin a checkpoint. The pin is in force after a worker has written it to the job log. Raises NotFound, Conflict if the files are
-    deleted, and the errors of ``check_if_match``."""
+    """Pin a checkpoint for the caller, or release the caller's pin. The pin is in force after a worker has written it to the job log. Raises
+    NotFound, Conflict if the files are deleted or only other holders have pinned the checkpoint, and the errors of ``check_if_match``."""
     found = or_raise(repository.locked(session, checkpoint_id), _not_found(checkpoint_id))
     check_if_match(seen, found.version)
     enforce(checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None)
     before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
-    found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
-    found.version += 1
+    if wanted.pinned:
+        pin_for_user(session, found, caller, wanted.reason)
+    else:
+        release_for_user(session, found, caller)
     after = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     audit(session, caller, "pin" if wanted.pinned else "unpin", "checkpoint", found.id, before=before, after=after)
     if found.pinned != found.pin_in_force and found.state is CheckpointState.COMPLETED:

@@ -89,6 +89,35 @@ class Checkpoint(Base):
     created_at: Mapped[Created]
 
 
+class PinHolder(StrEnum):
+    """Who holds a pin."""
+
+    USER = "user"
+    PLAN = "plan"
+    """A plan that is being applied, and that restores the checkpoint."""
+    UNDO = "undo"
+    """An applied plan, whose undo restores the checkpoint."""
+
+
+class CheckpointPin(Base):
+    """A pin of a checkpoint. A checkpoint is pinned while at least one row exists. ``Checkpoint.pinned`` and ``Checkpoint.pinned_reason`` summarize
+    the rows. An older version of Weir reads and writes only the summary, so the summary decides if it contradicts the rows."""
+
+    __tablename__ = "checkpoint_pins"
+    __table_args__ = (Index(None, "checkpoint_id"), Index(None, "user_id"), Index(None, "plan_id"))
+
+    id: Mapped[Key]
+    checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"))
+    holder: Mapped[PinHolder] = mapped_column(word(PinHolder, "holder"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    """The user who holds the pin, or None if the user was deleted, or is unknown because an older version of Weir has set the pin."""
+    plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="CASCADE"))
+    user_name: Mapped[str] = mapped_column(server_default=text("''"))
+    """The name of the user when the user set the pin."""
+    reason: Mapped[str] = mapped_column(server_default=text("''"))
+    created_at: Mapped[Created]
+
+
 class Verification(Base):
     """A pending or running verification of a checkpoint. The row of a verification is deleted when the verification ends.
 

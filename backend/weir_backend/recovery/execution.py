@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.pins import release_pin, set_pin
-from weir_backend.checkpoints.retention_rules import UNDO_PIN
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.event_log import record_event
 from weir_backend.jobs.service import touch
@@ -16,6 +15,7 @@ from weir_backend.models import (
     Job,
     Operation,
     OperationState,
+    PinHolder,
     PlanPhase,
     PlanState,
     RecoveryPlan,
@@ -55,20 +55,12 @@ def enter_phase(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan, ph
     record_event(session, job, "PlanPhaseChanged", plan=plan.id, phase=phase.value)
 
 
-def pin_reason(plan: RecoveryPlan) -> str:
-    return f"plan {plan.id} restores it"
-
-
-def undo_pin_reason(plan_id: int) -> str:
-    return f"{UNDO_PIN}{plan_id} would return to it"
-
-
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
     """Pin the safety savepoint. If the savepoint were not pinned, a job that continues its branch, for example after an upgrade, would retire the
     savepoint after some checkpoints."""
     safety = jobs.completed(session, job.id, plan.safety_checkpoint)
     if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
-        set_pin(session, tasks, safety, undo_pin_reason(plan.id))
+        set_pin(session, tasks, safety, PinHolder.UNDO, plan)
         plan.enqueued_at = now()
 
 
@@ -76,13 +68,13 @@ def release_undo_pin(session: Session, plan: RecoveryPlan) -> None:
     """Unpin the checkpoint that an undo of the plan would restore."""
     safety = jobs.completed(session, plan.job_id, plan.safety_checkpoint)
     if safety is not None:
-        release_pin(safety, undo_pin_reason(plan.id))
+        release_pin(session, safety, PinHolder.UNDO, plan)
 
 
 def _release_target_pin(session: Session, plan: RecoveryPlan) -> None:
     target = jobs.completed(session, plan.job_id, plan.preview["checkpoint"])
     if target is not None:
-        release_pin(target, pin_reason(plan))
+        release_pin(session, target, PinHolder.PLAN, plan)
 
 
 def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:

@@ -37,6 +37,7 @@ from weir_backend.models import (
     Job,
     Operation,
     OperationKind,
+    PinHolder,
     PlanKind,
     PlanPhase,
     PlanState,
@@ -46,7 +47,6 @@ from weir_backend.models import (
 )
 from weir_backend.operations import service as operations
 from weir_backend.recovery import repository
-from weir_backend.recovery.execution import pin_reason
 from weir_backend.recovery.external_path import allowed_roots, is_within
 from weir_backend.recovery.schemas import (
     PlanCreate,
@@ -357,7 +357,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     if plan.target_intact is None:
         if plan.preview["checkpoint"] is not None:
             # Pin the checkpoint, because a running job retires its oldest checkpoint whenever it completes another checkpoint.
-            set_pin(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
+            set_pin(session, tasks, _target(session, job, plan.preview["checkpoint"]), PinHolder.PLAN, plan)
         enqueue_after_commit(session, tasks, INSPECT, plan.id)
     job_service.reconcile_soon(session, tasks, job)
     return operation

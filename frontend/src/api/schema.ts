@@ -217,8 +217,8 @@ export interface paths {
         head?: never;
         /**
          * Pin Checkpoint
-         * @description Pin or unpin a checkpoint. A worker writes the pin to the job log within about a second and sets `pin_in_force` to true. Until
-         *     `pin_in_force` is true, a running driver can still retire the checkpoint.
+         * @description Pin a checkpoint for the caller, or release the pin of the caller. Pins of other holders remain. A worker writes the pin to the job log within
+         *     about a second and sets `pin_in_force` to true. Until `pin_in_force` is true, a running driver can still retire the checkpoint.
          */
         patch: operations["pin_checkpoint"];
         trace?: never;
@@ -1628,6 +1628,8 @@ export interface components {
             pinned: boolean;
             /** Pinned Reason */
             pinned_reason: string;
+            /** Pins */
+            pins: components["schemas"]["PinRead"][];
             /** Progress */
             progress: number[][];
             /** Run Id */
@@ -1803,6 +1805,8 @@ export interface components {
             pinned: boolean;
             /** Pinned Reason */
             pinned_reason: string;
+            /** Pins */
+            pins: components["schemas"]["PinRead"][];
             /** Run Id */
             run_id: number;
             state: components["schemas"]["CheckpointState"];
@@ -1935,7 +1939,8 @@ export interface components {
         };
         /**
          * CheckpointUpdate
-         * @description Pin or unpin a checkpoint. A pinned checkpoint is kept until it is unpinned.
+         * @description Pin a checkpoint for the caller, or release the pin of the caller. A checkpoint is kept until each holder has released its pin. An
+         *     administrator without a pin releases the pins of all users.
          */
         CheckpointUpdate: {
             /** Pinned */
@@ -2549,6 +2554,31 @@ export interface components {
             async: number;
             /** Sync */
             sync: number;
+        };
+        /**
+         * PinHolder
+         * @description Who holds a pin.
+         * @enum {string}
+         */
+        PinHolder: "user" | "plan" | "undo";
+        /**
+         * PinRead
+         * @description A pin of a checkpoint. The holder is a user, a plan that restores the checkpoint (`plan`), or an applied plan whose undo restores the
+         *     checkpoint (`undo`). `name` is the name of the holder. If an older version of Weir has set the pin, `user_id` is null, and `since` is null or the
+         *     time of the upgrade.
+         */
+        PinRead: {
+            holder: components["schemas"]["PinHolder"];
+            /** Name */
+            name: string;
+            /** Plan Id */
+            plan_id: number | null;
+            /** Reason */
+            reason: string;
+            /** Since */
+            since: string | null;
+            /** User Id */
+            user_id: number | null;
         };
         /**
          * PlanApproval
@@ -9396,6 +9426,7 @@ export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequire
 export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete"];
 export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED"];
 export const permissionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Permission"]> = ["view", "operate", "rollback", "administer"];
+export const pinHolderValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PinHolder"]> = ["user", "plan", "undo"];
 export const planKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanKind"]> = ["restore", "rollback", "undo", "upgrade", "rescale"];
 export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanPhase"]> = ["VERIFYING", "STOPPING", "STARTING", "REVERTING"];
 export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED"];

@@ -63,21 +63,21 @@ function deletionReason(checkpoint: Checkpoint, job: Job): Reason {
   return checkpoint.number === job.last_checkpoint?.number ? `The job resumes from checkpoint ${checkpoint.number}, because it is the newest.` : null;
 }
 
-function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readonly Permission[]): Action[] {
+function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readonly Permission[], userName: string): Action[] {
   const missing = missingReason(checkpoint);
   return [
     toAction('roll_back', rollBackReason(checkpoint, job), permissions),
-    checkpoint.pinned ? toAction('unpin', null, permissions) : toAction('pin', missing, permissions),
+    checkpoint.pins.some(({ name }) => name === userName) ? toAction('unpin', null, permissions) : toAction('pin', missing, permissions),
     toAction('verify', missing, permissions),
     toAction('delete', missing ?? deletionReason(checkpoint, job), permissions, checkpoint.is_savepoint ? 'rollback' : 'operate'),
   ];
 }
 
-function retentionReasons({ number, pinned, pinned_reason, is_savepoint, state, discarded_at }: Checkpoint, { job, runs }: FakeJob): string[] {
+function retentionReasons({ number, pins, is_savepoint, state, discarded_at }: Checkpoint, { job, runs }: FakeJob): string[] {
   if (state !== 'COMPLETED' || discarded_at !== null) return [];
   const reasons: string[] = [];
   if (number === job.last_checkpoint?.number) reasons.push('The job resumes from this checkpoint, because it is the newest.');
-  if (pinned) reasons.push(`This checkpoint is pinned: ${pinned_reason}.`);
+  for (const { name, reason } of pins) reasons.push(`This checkpoint is pinned by ${name}${reason && `: ${reason}`}.`);
   if (runs.some(({ start }) => start.mode === 'from' && start.checkpoint === number)) reasons.push('An abandoned branch starts at this checkpoint.');
   if (is_savepoint) reasons.push('This checkpoint is a savepoint, so it stays until a user deletes it.');
   return reasons;
@@ -104,13 +104,13 @@ function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissio
 }
 
 /** Add `actions`, `kept_because` and the digests of plans to the response of any route. */
-export async function withActions(response: Response, installation: Installation, permissions: readonly Permission[]): Promise<Response> {
+export async function withActions(response: Response, installation: Installation, permissions: readonly Permission[], userName: string): Promise<Response> {
   if (!response.ok || !response.headers.get('Content-Type')?.startsWith('application/json')) return response;
   const fill = (row: unknown): unknown => {
     if (typeof row !== 'object' || row === null || !('actions' in row)) return row;
     const one = installation.jobs.find(({ job }) => job.id === ('job_id' in row ? row.job_id : (row as { id?: unknown }).id));
     if (!one) return row;
-    if ('kept_because' in row) return { ...row, actions: checkpointActions(row as Checkpoint, one.job, permissions), kept_because: retentionReasons(row as Checkpoint, one) };
+    if ('kept_because' in row) return { ...row, actions: checkpointActions(row as Checkpoint, one.job, permissions, userName), kept_because: retentionReasons(row as Checkpoint, one) };
     if ('preview' in row) return { ...row, digest: digestOf(row as Plan), actions: planActions(row as Plan, one, permissions, installation.nowMs) };
     return { ...row, actions: jobActions(row as Job, permissions) };
   };

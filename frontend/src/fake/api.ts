@@ -9,7 +9,7 @@ import { checkpointDetail, checkpointSeries, latestRestore } from './checkpoints
 import { addVersion, deploy, upload } from './specs';
 import { listResponse } from './lists';
 import { metricsOf, ratesOf } from './metrics';
-import { FakeProblem, iso, type FakeCheckpoint, type FakeJob } from './model';
+import { FakeProblem, iso, pinOf, type FakeCheckpoint, type FakeJob } from './model';
 import { ADMINISTRATION_ROUTES } from './administrationRoutes';
 import { decide, propose } from './plans';
 import { apiPath, checkIfMatch, problem, type Route, type RouteRequest, type RouteResponse } from './routes';
@@ -48,7 +48,7 @@ export class FakeApi {
       if (this.user === null) return unauthenticated();
       if (needs && !ROLE_PERMISSIONS[this.user]!.includes(needs)) return problem(403, 'forbidden', `${this.user} does not have the permission '${needs}', which this request requires.`, 'Ask an administrator for the permission.');
       const permissions = ROLE_PERMISSIONS[this.user]!;
-      return withActions(await answer({ installation: this.installation, userName: this.user, permissions, request, query: url.searchParams, ids: found.slice(1) }), this.installation, permissions);
+      return withActions(await answer({ installation: this.installation, userName: this.user, permissions, request, query: url.searchParams, ids: found.slice(1) }), this.installation, permissions, this.user);
     }
     return problem(404, 'not-found', `The fake API has no route for ${request.method} ${url.pathname}.`, 'Add the route to src/fake/api.ts.');
   };
@@ -232,7 +232,11 @@ const ROUTES: readonly Route[] = [
     const { pinned, reason } = (await asked.request.json()) as Schemas['CheckpointUpdate'];
     const stale = checkIfMatch(asked, found.checkpoint.body);
     if (stale) return stale;
-    Object.assign(found.checkpoint.body, { pinned, pinned_reason: reason ?? '', pin_in_force: pinned, version: found.checkpoint.body.version + 1 });
+    const { body } = found.checkpoint;
+    const others = body.pins.filter(({ name }) => name !== asked.userName);
+    if (!pinned && others.length === body.pins.length) return problem(409, 'pinned-by-others', `Checkpoint ${body.number} is pinned by ${others.map(({ name }) => name).join(', ')}.`);
+    const pins = pinned ? [...others, pinOf(asked.userName, reason ?? '', asked.installation.nowMs)] : others;
+    Object.assign(body, { pins, pinned: pins.length > 0, pinned_reason: pins[0]?.reason ?? '', pin_in_force: pins.length > 0, version: body.version + 1 });
     asked.installation.emit(found.one, pinned ? 'CheckpointPinned' : 'CheckpointUnpinned', { checkpoint: found.checkpoint.body.number }, false);
     return Response.json(found.checkpoint.body);
   }],

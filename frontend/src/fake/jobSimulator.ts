@@ -131,7 +131,7 @@ export class JobSimulator {
         id: this.id, job_id: job.id, run_id: job.run!.id, number, generation: job.run!.generation, state: 'IN_PROGRESS', trigger,
         is_savepoint: trigger === 'savepoint' || trigger === IMPORTED, parent: number > 1 ? number - 1 : null, triggered_at: iso(triggeredMs), latest_ack_at: null,
         completed_at: null, failed_at: null, failure: null, end_to_end_ms: null, state_bytes: null, checkpointed_bytes: null, subtasks: snapshots.length, acknowledged: 0,
-        pinned: false, pinned_reason: '', pin_in_force: false, deleting_since: null, discarded_at: null, verified_at: null, damage: null, version: 1, actions: [], kept_because: [],
+        pinned: false, pinned_reason: '', pins: [], pin_in_force: false, deleting_since: null, discarded_at: null, verified_at: null, damage: null, version: 1, actions: [], kept_because: [],
       },
     };
   }

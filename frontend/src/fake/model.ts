@@ -27,6 +27,9 @@ export interface JobTemplate {
   intervalMs?: number;
 }
 
+/** Return the pin of a user. */
+export const pinOf = (name: string, reason: string, nowMs: number): Schemas['PinRead'] => ({ holder: 'user', user_id: 1, plan_id: null, name, reason, since: iso(nowMs) });
+
 /** The snapshot of one subtask in a checkpoint. */
 export interface SubtaskSnapshot {
   chain: number;

@@ -1,6 +1,6 @@
 /** Adds past plans to a fake job. */
 import type { Schemas } from '../api/types';
-import { iso, type FakeJob } from './model';
+import { iso, pinOf, type FakeJob } from './model';
 import { inspectionOf, propose, TEXT } from './plans';
 import type { JobSimulator } from './jobSimulator';
 
@@ -27,7 +27,7 @@ export function addPlanHistory(simulator: JobSimulator, one: FakeJob): void {
     if (body.number <= 46) body.run_id = second.id;
     else if (body.number <= 52) body.run_id = third.id;
     if (body.state === 'COMPLETED') body.discarded_at = retained.has(body.number) || body.number > 56 ? null : iso(atMs(body.number) + 60_000);
-    if (body.number === 40) Object.assign(body, { pinned: true, pinned_reason: 'before the new carriers', pin_in_force: true });
+    if (body.number === 40) Object.assign(body, { pinned: true, pinned_reason: 'before the new carriers', pins: [pinOf('admin', 'before the new carriers', simulator.nowMs)], pin_in_force: true });
     if (body.number === 45) Object.assign(body, { damage: 'state/by_route-2.bin has 1,204 bytes; the manifest records 1,311', verified_at: iso(simulator.nowMs - 3_600_000) });
   }
   const addPlan = (kind: 'rollback' | 'undo', target: number, safety: number, startMs: number, undoOf: number | null): Plan => {

@@ -33,7 +33,7 @@ SUSPENDED = replace(RUNNING, desired=DesiredState.SUSPENDED, run_state=RunState.
 FINISHED = replace(RUNNING, run_state=RunState.FINISHED, live=False)
 FAILED = replace(RUNNING, run_state=RunState.FAILED, live=False)
 COMPLETED = CheckpointActionFacts(
-    17, CheckpointState.COMPLETED, None, None, None, None, pinned=False, is_savepoint=False, applying=None
+    17, CheckpointState.COMPLETED, None, None, None, None, unpinnable=False, is_savepoint=False, applying=None
 )
 PROPOSED = PlanActionFacts(
     id=4, state=PlanState.PROPOSED, revokes_output=True, signed=True, created_at=NOW, plan_job_version=2, job_version=2, spec=None,
@@ -145,7 +145,7 @@ def test_pinning_is_the_only_action_that_a_checkpoint_in_progress_allows() -> No
 
 
 def test_a_pinned_checkpoint_can_be_unpinned() -> None:
-    pinned = replace(COMPLETED, pinned=True, deletion=Refusal("pinned", "Checkpoint 17 is pinned.", "Unpin it first."))
+    pinned = replace(COMPLETED, unpinnable=True, deletion=Refusal("pinned", "Checkpoint 17 is pinned.", "Unpin it first."))
     actions = checkpoint_actions(pinned, ALL)
     assert verbs(actions) == ["roll_back", "unpin", "verify", "delete"]
     assert reasons(actions) == {Verb.DELETE: "Checkpoint 17 is pinned. Unpin it first."}

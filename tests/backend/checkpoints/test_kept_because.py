@@ -6,13 +6,14 @@ from typing import Any
 
 from weir_backend.actions.rules import Refusal
 from weir_backend.checkpoints.retention_rules import UNDO_PIN, Branches, branches_of, kept_because
+from weir_backend.models import PinHolder
 
 LINEAR = branches_of({1: 1, 2: 1, 3: 2, 4: 2}, {})
 
 
 def reasons(number: int, **changed: Any) -> list[str]:
     facts: dict[str, Any] = {
-        "pin": None, "pin_in_force": False, "is_savepoint": False, "references": {}, "newest": 4, "newest_undamaged": None,
+        "pins": [], "pin_in_force": False, "is_savepoint": False, "references": {}, "newest": 4, "newest_undamaged": None,
         "branches": LINEAR, "retained": 2,
     }  # fmt: skip
     return kept_because(number, **facts | changed)
@@ -57,7 +58,14 @@ def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them(
 
 
 def test_a_checkpoint_that_is_pinned_for_an_undo_has_only_one_reason_to_be_kept() -> None:
-    assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
-    assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
+    assert reasons(1, pins=[(PinHolder.USER, "", "before the release")]) == [
+        "This checkpoint is pinned: before the release (not yet in the job log)."
+    ]
+    assert reasons(1, pins=[(PinHolder.USER, "", "")], pin_in_force=True) == ["This checkpoint is pinned."]
     undo = Refusal("referenced", "Until 2026-06-08, an undo of plan 3 would return to this checkpoint.", "Wait until that date.")
-    assert reasons(1, pin=f"{UNDO_PIN}3 would return to it", references={1: [undo]}) == [undo.reason]
+    of_undo = (PinHolder.UNDO, "", f"{UNDO_PIN}3 would return to it")
+    assert reasons(1, pins=[of_undo], references={1: [undo]}) == [undo.reason]
+    pins = [(PinHolder.USER, "ann", "before the release"), (PinHolder.USER, "bob", ""), of_undo]
+    assert reasons(1, pins=pins, pin_in_force=True, references={1: [undo]}) == [
+        "This checkpoint is pinned by ann: before the release.", "This checkpoint is pinned by bob.", undo.reason,
+    ]  # fmt: skip

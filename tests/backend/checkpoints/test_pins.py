@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
+from tests.backend.conftest import Login
 from tests.backend.fake_workers import Platform
 from tests.backend.stored_job import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import retired
@@ -16,10 +19,10 @@ from weir.storage.garbage_collection import plan_retention, retire_and_delete
 from weir.storage.job_log import JobLog, NumberTaken
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
-from weir_backend.checkpoints import retention_gc
+from weir_backend.checkpoints import pins, retention_gc
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import PIN
-from weir_backend.models import Checkpoint
+from weir_backend.models import Checkpoint, PinHolder, RecoveryPlan, Role
 from weir_workers.tasks.checkpoint_gc import pin_checkpoint
 
 
@@ -121,6 +124,117 @@ def test_a_savepoint_stays_pinned_in_the_job_log_if_a_user_unpins_it(platform: P
         job.pin(2, pinned)
         write_pins(job)
         assert job.view().pinned == (2,) and job.row(2).pin_in_force is pinned
+
+
+def pins_of(platform: Platform, job: StoredJob, number: int) -> list[tuple[str, str, str]]:
+    seen = platform.send("GET", f"/checkpoints/{job.row(number).id}", status=200)
+    assert seen["pinned"] == bool(seen["pins"]) and all(one["since"] is not None for one in seen["pins"])
+    return [(one["holder"], one["name"], one["reason"]) for one in seen["pins"]]
+
+
+def verb_of(platform: Platform, job: StoredJob, number: int) -> str:
+    actions = platform.send("GET", f"/checkpoints/{job.row(number).id}", status=200)["actions"]
+    (verb,) = (one["verb"] for one in actions if one["verb"] in ("pin", "unpin"))
+    return str(verb)
+
+
+def patch(platform: Platform, job: StoredJob, number: int, *, status: int = 200, **wanted: Any) -> Any:
+    path = f"/checkpoints/{job.row(number).id}"
+    return platform.send("PATCH", path, status=status, json=wanted, headers={"If-Match": "*"})
+
+
+def test_a_checkpoint_stays_pinned_until_each_user_has_unpinned_it(platform: Platform, login: Login) -> None:
+    job = StoredJob.running(platform, 3)
+    ann, bob, root = (
+        login(role, name=name) for role, name in ((Role.OPERATOR, "ann"), (Role.OPERATOR, "bob"), (Role.ADMIN, "root"))
+    )
+    for headers, reason in ((ann, "draft"), (ann, "before the release"), (bob, "")):
+        platform.headers = headers
+        patch(platform, job, 1, pinned=True, reason=reason)
+    write_pins(job)
+    assert pins_of(platform, job, 1) == [("user", "ann", "before the release"), ("user", "bob", "")]
+    assert platform.send("GET", f"/checkpoints/{job.row(1).id}", status=200)["kept_because"][:2] == [
+        "This checkpoint is pinned by ann: before the release.", "This checkpoint is pinned by bob.",
+    ]  # fmt: skip
+    (listed,) = platform.send("GET", "/checkpoints", status=200, params={"filter": '{"pinned": true}'})
+    assert [one["name"] for one in listed["pins"]] == ["ann", "bob"]
+    assert verb_of(platform, job, 1) == "unpin"
+    patch(platform, job, 1, pinned=False)
+    write_pins(job)
+    assert pins_of(platform, job, 1) == [("user", "ann", "before the release")] and job.view().pinned == (1,)
+
+    refused = patch(platform, job, 1, pinned=False, status=409)
+    assert refused["code"] == "pinned-by-others" and refused["detail"] == "Checkpoint 1 is pinned by ann."
+    assert verb_of(platform, job, 1) == "pin", "another user can add a pin"
+    platform.headers = root
+    assert verb_of(platform, job, 1) == "unpin"
+    patch(platform, job, 1, pinned=False)
+    write_pins(job)
+    assert pins_of(platform, job, 1) == [] and job.view().pinned == ()
+
+
+def test_the_pins_of_users_and_plans_do_not_affect_each_other(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
+    patch(platform, job, 1, pinned=True, reason="mine")
+    request = {"kind": "rollback", "checkpoint": 2}
+    plan_id = platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": request})["id"]
+    with platform.database.session() as session:
+        plan = session.get_one(RecoveryPlan, plan_id)
+        found = session.get_one(Checkpoint, job.row(1).id)
+        for holder in (PinHolder.PLAN, PinHolder.UNDO, PinHolder.UNDO):
+            pins.set_pin(session, platform.tasks, found, holder, plan)
+    assert [(holder, name) for holder, name, _ in pins_of(platform, job, 1)][1:] == [
+        ("plan", f"plan {plan.id}"), ("undo", f"the undo of plan {plan.id}"),
+    ]  # fmt: skip
+    patch(platform, job, 1, pinned=False)
+    refused = patch(platform, job, 1, pinned=False, status=409)
+    assert refused["detail"] == f"Checkpoint 1 is pinned by plan {plan.id}, the undo of plan {plan.id}."
+    patch(platform, job, 1, pinned=True, reason="again")
+    with platform.database.session() as session:
+        found = session.get_one(Checkpoint, job.row(1).id)
+        pins.release_pin(session, found, PinHolder.PLAN, plan)
+        pins.release_pin(session, found, PinHolder.UNDO, plan)
+    assert [(holder, reason) for holder, _, reason in pins_of(platform, job, 1)] == [("user", "again")]
+
+
+def test_pins_that_an_older_version_sets_and_releases_are_respected(platform: Platform) -> None:
+    """An older version of Weir, which runs during an upgrade, changes only the columns of the checkpoint."""
+    job = StoredJob.running(platform, 3)
+
+    def store(**values: object) -> None:
+        with platform.database.session() as session:
+            session.execute(update(Checkpoint).where(Checkpoint.id == job.row(1).id).values(**values))
+
+    store(pinned=True, pinned_reason="before the release")
+    seen = platform.send("GET", f"/checkpoints/{job.row(1).id}", status=200)
+    assert seen["pins"] == [
+        {
+            "holder": "user",
+            "user_id": None,
+            "plan_id": None,
+            "name": "an unknown user",
+            "reason": "before the release",
+            "since": None,
+        }
+    ]
+    assert "This checkpoint is pinned: before the release (not yet in the job log)." in seen["kept_because"]
+    patch(platform, job, 1, pinned=True, reason="mine")
+    patch(platform, job, 1, pinned=False)
+    assert reasons_of(platform, job, 1) == ["before the release"], "the pin of an unknown user remains"
+    patch(platform, job, 1, pinned=False)
+    assert reasons_of(platform, job, 1) == [], "any user can release the pin of an unknown user"
+    patch(platform, job, 1, pinned=True, reason="mine")
+    store(pinned=False, pinned_reason="")
+    assert pins_of(platform, job, 1) == []
+    patch(platform, job, 1, pinned=True, reason="mine again")
+    assert [reason for _, _, reason in pins_of(platform, job, 1)] == ["mine again"]
+    patch(platform, job, 1, pinned=False)
+    store(pinned=True, pinned_reason="an undo of plan 4 would return to it")
+    assert verb_of(platform, job, 1) == "pin", "only Weir releases the pin of a plan"
+
+
+def reasons_of(platform: Platform, job: StoredJob, number: int) -> list[str]:
+    return [one["reason"] for one in platform.send("GET", f"/checkpoints/{job.row(number).id}", status=200)["pins"]]
 
 
 def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(platform: Platform) -> None:

@@ -46,7 +46,7 @@ export function CheckpointActions({ of }: { of: Checkpoint }) {
   return (
     <Box role="group" aria-label={`Actions of checkpoint ${of.number}`} sx={{ display: 'flex', gap: 1, flexWrap: 'wrap' }}>
       <ActionButton label="Roll back…" ariaLabel={`Roll back to checkpoint ${of.number}…`} disabledReason={propose.isPending ? REQUEST_PENDING : disabledReason(of.actions, 'roll_back')} onClick={() => propose.mutate({ kind: 'rollback', checkpoint: of.number })} />
-      {of.pinned ? (
+      {of.actions.some(({ verb }) => verb === 'unpin') ? (
         <ActionButton label="Unpin" disabledReason={busy ?? disabledReason(of.actions, 'unpin')} onClick={() => mutate({ verb: 'unpin' })} />
       ) : (
         <ActionButton label="Pin" disabledReason={busy ?? disabledReason(of.actions, 'pin')} onClick={() => setDialog('pin')} />
@@ -81,7 +81,7 @@ function PinDialog({ number, isPending, onPin, onClose }: { number: number; isPe
       >
         <DialogTitle id="pin-title">Pin checkpoint {number}?</DialogTitle>
         <DialogContent>
-          <DialogContentText sx={{ mb: 2 }}>A pinned checkpoint is retained until a user unpins it.</DialogContentText>
+          <DialogContentText sx={{ mb: 2 }}>A pinned checkpoint is retained until each user who has pinned it unpins it.</DialogContentText>
           <TextField label="Reason" value={reason} onChange={({ target }) => setReason(target.value)} slotProps={{ htmlInput: { maxLength: REASON_MAX } }} fullWidth />
         </DialogContent>
         <DialogActions>

@@ -68,7 +68,7 @@ function factsOf(of: Checkpoint, measured: Schemas['CheckpointStatisticsRead'] |
   if (measured !== null && measured.external_path !== null) facts.push([of.discarded_at === null ? 'Path' : 'Former path', measured.external_path]);
   if (of.discarded_at !== null) facts.push(['Files deleted', <AbsoluteTime key="discarded" at={of.discarded_at} />]);
   if (of.failure !== null) facts.push(['Failed', <>{of.failure} <AbsoluteTime at={of.failed_at} /></>]);
-  if (of.pinned) facts.push(['Pinned', `${of.pinned_reason || 'no reason given'}${of.pin_in_force ? '' : ' (pending: a pin takes effect when a worker has written it to the job log)'}`]);
+  if (of.pinned) facts.push(['Pinned by', `${of.pins.map(({ name, reason }) => (reason ? `${name} (${reason})` : name)).join(', ')}${of.pin_in_force ? '' : '; pending: a pin takes effect when a worker has written it to the job log'}`]);
   if (of.damage !== null) facts.push(['Damage', of.damage]);
   if (of.verified_at !== null) facts.push(['Verified', <AbsoluteTime key="verified" at={of.verified_at} />]);
   return facts;

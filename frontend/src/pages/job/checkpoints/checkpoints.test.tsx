@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { bytes, NO_VALUE } from '../../../format';
 import { Installation } from '../../../fake/installation';
+import { pinOf } from '../../../fake/model';
 import { renderJob } from '../../../testing/render';
 
 const CLICKS = 3;
@@ -175,6 +176,21 @@ describe('the checkpoints tab', () => {
     await user.click(await within(detail).findByRole('button', { name: 'Unpin' }));
     expect(await within(detail).findByRole('button', { name: 'Pin' })).toBeVisible();
     expect(one.checkpoints.find(({ body }) => body.number === number)!.body.pinned).toBe(false);
+  });
+
+  it('shows who has pinned a checkpoint, and releases only the pin of the user', async () => {
+    const installation = new Installation(Date.now());
+    const one = installation.find(CLICKS)!;
+    const { body } = one.checkpoints.find((checkpoint) => checkpoint.body.number === one.job.last_checkpoint!.number)!;
+    Object.assign(body, { pins: [pinOf('mira.holt', 'before the release', installation.nowMs)], pinned: true, pin_in_force: true });
+    const { user } = await renderJob(CLICKS, '/checkpoints', { as: 'operator', installation });
+    const detail = await open(body.number, user);
+    expect(within(detail).getByText('mira.holt (before the release)')).toBeVisible();
+    await user.click(within(detail).getByRole('button', { name: 'Pin' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Pin checkpoint' }));
+    expect(await within(detail).findByText('mira.holt (before the release), operator')).toBeVisible();
+    await user.click(await within(detail).findByRole('button', { name: 'Unpin' }));
+    expect(await within(detail).findByText('mira.holt (before the release)')).toBeVisible();
   });
 
   it('shows why a checkpoint cannot be deleted, and sends no request', async () => {

@@ -12,7 +12,7 @@ describe('the recovery tab', () => {
     const tree = await screen.findByRole('list', { name: /Checkpoints and restores/ });
     const row = (name: string): HTMLElement => within(tree).getByText(name).closest('li')!;
     expect(within(row('Checkpoint 60')).getByText(/because it is the newest/)).toBeVisible();
-    expect(within(row('Checkpoint 40')).getByText(/This checkpoint is pinned: before the new carriers.*abandoned branch starts/)).toBeVisible();
+    expect(within(row('Checkpoint 40')).getByText(/This checkpoint is pinned by admin: before the new carriers.*abandoned branch starts/)).toBeVisible();
     expect(within(row('Checkpoint 52')).getByText('abandoned')).toBeVisible();
     expect(within(row('Savepoint 25')).getByText(/This checkpoint is a savepoint/)).toBeVisible();
     expect(within(tree).getByText(/Run 3 restored checkpoint/)).toHaveTextContent(/restored checkpoint 40 by plan \d+ \(rollback\)/);
