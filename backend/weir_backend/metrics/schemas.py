@@ -12,8 +12,9 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class SubtaskSeriesRead(BaseModel):
-    """The series of a subtask. The busy, idle, backpressured and queued times add up to 1,000 ms per second. `operators` contains the
-    operators of the chain; it is empty if the graph is unknown."""
+    """The series of a subtask. The busy, idle, backpressured and queued times add up to 1,000 ms per second. The pressure is the time in which
+    other subtasks keep the subtask from running: the backpressured time and, unless its slot idles, the queued time. `backpressure` is the level
+    of the pressure. `operators` contains the operators of the chain; it is empty if the graph is unknown."""
 
     chain: int
     index: int
@@ -27,6 +28,7 @@ class SubtaskSeriesRead(BaseModel):
     idle_ms_per_s: list[float]
     backpressured_ms_per_s: list[float]
     queued_ms_per_s: list[float]
+    pressure_ms_per_s: list[float]
     backpressure: list[BackpressureLevel]
 
 

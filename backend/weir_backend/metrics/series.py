@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import chain, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 COUNTED = ("records_in", "records_out", "bytes_in", "bytes_out")
 TIMES = ("busy", "idle", "backpressured", "queued")
 LOW_ABOVE, HIGH_ABOVE = 0.10, 0.5
+SLOT_IDLE_BELOW = 0.5
+"""A slot idles if its loop has work for a smaller share of the time than ``SLOT_IDLE_BELOW``."""
 _FIELDS = ("chain", "index", *COUNTED, *(f"{name}_us" for name in TIMES))
 _FIELDS_OF = itemgetter(*_FIELDS)
 _COUNTED, _TIMES = slice(2, 2 + len(COUNTED)), slice(2 + len(COUNTED), len(_FIELDS))
@@ -31,11 +33,24 @@ class BackpressureLevel(StrEnum):
     HIGH = "high"
 
 
-def level_of(ratio: float) -> BackpressureLevel:
-    """Return the backpressure level for the share of time in which a subtask is backpressured."""
-    if ratio <= LOW_ABOVE:
+def level_of(pressure: float) -> BackpressureLevel:
+    """Return the backpressure level for the pressure of a subtask. See ``pressure_of``."""
+    if pressure <= LOW_ABOVE:
         return BackpressureLevel.OK
-    return BackpressureLevel.LOW if ratio <= HIGH_ABOVE else BackpressureLevel.HIGH
+    return BackpressureLevel.LOW if pressure <= HIGH_ABOVE else BackpressureLevel.HIGH
+
+
+Shares = TypeVar("Shares", float, NDArray[np.float64])
+
+
+def pressure_of(*, backpressured: Shares, queued: Shares, utilisation: Shares) -> Shares:
+    """Return the time in which other subtasks keep a subtask from running. ``backpressured`` and ``queued`` have the same unit.
+    ``utilisation`` is the utilisation of the slot of the subtask.
+
+    Queued time counts like backpressured time: a subtask that waits for the loop of its slot is as slow as a subtask that waits for
+    credit. Queued time does not count if the slot idles, because the subtask then waits for single steps of other subtasks only.
+    """
+    return backpressured + queued * (utilisation >= SLOT_IDLE_BELOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +66,15 @@ class Sample:
 @dataclass(slots=True)
 class SubtaskSeries:
     """The series of a subtask, with one value per point. ``per_s`` contains the rate per second of each counter. ``ms_per_s`` contains the
-    milliseconds per second that the subtask spends on each activity. The values of all activities add up to 1,000."""
+    milliseconds per second that the subtask spends on each activity. The values of all activities add up to 1,000. ``pressure_ms_per_s``
+    contains the pressure (see ``pressure_of``), and ``backpressure`` contains its level."""
 
     chain: int
     index: int
     at: list[datetime] = field(default_factory=list)
     per_s: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in COUNTED})
     ms_per_s: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TIMES})
+    pressure_ms_per_s: list[float] = field(default_factory=list)
     backpressure: list[BackpressureLevel] = field(default_factory=list)
 
 
@@ -98,11 +115,11 @@ def _before(ordered: Sequence[Sample]) -> list[int]:
         key = (sample.run_id, sample.slot)
         earlier = last.get(key, -1)
         last[key] = position
-        found.append(earlier if earlier >= 0 and _follows(ordered[earlier], sample) else -1)
+        found.append(earlier if earlier >= 0 and follows(ordered[earlier], sample) else -1)
     return found
 
 
-def _follows(before: Sample, sample: Sample) -> bool:
+def follows(before: Sample, sample: Sample) -> bool:
     """Return whether ``sample`` is later than ``before`` and from the same deployment. When a slot is replaced, its counters start at zero
     again."""
     if before.metrics["generation"] != sample.metrics["generation"] or sample.at <= before.at:
@@ -135,13 +152,14 @@ def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime)
     shown = (all_us > 0) & (counted >= 0).all(axis=1)
     at_us = np.array([_us(sample.at) for sample in ordered], dtype=np.int64)
     took_s = (at_us[at] - at_us[at_before])[shown, None] / 1e6
-    table = _Table(
-        now[shown, :2],
-        at[shown],
-        [sample.at for sample in ordered],
-        counted[shown] / took_s,
-        1000 * spent_us[shown] / all_us[shown, None],
+    loop_us = np.array([sample.metrics["loop_busy_us"] for sample in ordered], dtype=np.int64)
+    ms_per_s = 1000 * spent_us[shown] / all_us[shown, None]
+    pressure: NDArray[np.float64] = pressure_of(
+        backpressured=ms_per_s[:, TIMES.index("backpressured")],
+        queued=ms_per_s[:, TIMES.index("queued")],
+        utilisation=(loop_us[at] - loop_us[at_before])[shown] / 1e6 / took_s[:, 0],
     )
+    table = _Table(now[shown, :2], at[shown], [sample.at for sample in ordered], counted[shown] / took_s, ms_per_s, pressure)
     return table.series()
 
 
@@ -155,6 +173,7 @@ class _Table:
     at: list[datetime]
     per_s: NDArray[np.float64]
     ms_per_s: NDArray[np.float64]
+    pressure_ms_per_s: NDArray[np.float64]
 
     def series(self) -> list[SubtaskSeries]:
         # A subtask has one series, even if the series covers several runs or the subtask moves to another slot.
@@ -165,15 +184,15 @@ class _Table:
 
     def _one(self, rows: NDArray[np.intp]) -> SubtaskSeries:
         chain_, index = self.keys[rows[0]].tolist()
-        per_s, ms_per_s = self.per_s[rows], self.ms_per_s[rows]
-        backpressured = ms_per_s[:, TIMES.index("backpressured")] / 1000
+        per_s, ms_per_s, pressure = self.per_s[rows], self.ms_per_s[rows], self.pressure_ms_per_s[rows].tolist()
         return SubtaskSeries(
             chain_,
             index,
             [self.at[position] for position in self.positions[rows].tolist()],
             {name: per_s[:, position].tolist() for position, name in enumerate(COUNTED)},
             {name: ms_per_s[:, position].tolist() for position, name in enumerate(TIMES)},
-            [level_of(ratio) for ratio in backpressured.tolist()],
+            pressure,
+            [level_of(one / 1000) for one in pressure],
         )
 
 

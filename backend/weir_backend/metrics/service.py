@@ -100,6 +100,7 @@ def _subtask(one: SubtaskSeries, operators: list[OperatorNameRead]) -> SubtaskSe
         operators=operators,
         at=one.at,
         **rates,
+        pressure_ms_per_s=one.pressure_ms_per_s,
         backpressure=one.backpressure,
     )
 

@@ -25,7 +25,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link import service
 from weir_backend.metrics.current import JobRates, rates_of
-from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, series_of
+from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, pressure_of, series_of
 from weir_backend.models import Role
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -66,8 +66,18 @@ def test_the_first_rate_uses_the_last_sample_before_the_requested_time() -> None
 
 
 @pytest.mark.parametrize(("ratio", "level"), [(0, "ok"), (0.1, "ok"), (0.11, "low"), (0.5, "low"), (0.51, "high")])
-def test_the_backpressured_ratio_determines_the_backpressure_level(ratio: float, level: str) -> None:
+def test_the_pressure_determines_the_backpressure_level(ratio: float, level: str) -> None:
     assert level_of(ratio) == level
+
+
+def test_queued_time_counts_as_pressure_unless_the_slot_idles() -> None:
+    assert pressure_of(backpressured=0.1, queued=0.6, utilisation=0.99) == pytest.approx(0.7)
+    assert pressure_of(backpressured=0.1, queued=0.6, utilisation=0.49) == 0.1
+    samples = [at_second(2), at_second(4)]
+    assert series_of(samples, since=T0).subtasks[0].pressure_ms_per_s == [250]
+    for one in samples:
+        one.metrics["loop_busy_us"] *= 3  # type: ignore[index]  # the JSON of a sample is a dictionary
+    assert series_of(samples, since=T0).subtasks[0].pressure_ms_per_s == [300], "the slot is used for 90 % of the time"
 
 
 def send_events(database: Database, run: RunHandle, *events: tuple[Event, datetime]) -> None:

@@ -13,7 +13,7 @@ from tests.backend.jobs import end_run, new_run
 
 from weir_backend.kit.database import Database
 from weir_backend.metrics import repository
-from weir_backend.metrics.series import COUNTED, TIMES, Sample, SubtaskSeries, level_of, series_of
+from weir_backend.metrics.series import COUNTED, SLOT_IDLE_BELOW, TIMES, Sample, SubtaskSeries, level_of, series_of
 from weir_backend.models import MetricSample
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ def random_samples(rng: random.Random) -> list[Sample]:
         if rng.random() < 0.1:
             counters.pop(slot, None)
         counted = counters.setdefault(slot, {"busy": 0})
-        counted["busy"] += rng.randint(0, 10)
+        counted["busy"] += rng.randint(0, 10) * rng.choice([1, 100_000])
         metrics = {
             "generation": generations[slot], "loop_busy_us": counted["busy"], "rss_bytes": 5, "gauges": {rng.choice("ab"): 1},
             "subtasks": list(random_subtasks(rng, counted, slot[1])),
@@ -81,7 +81,12 @@ def reference_series(samples: Sequence[Sample], since: datetime) -> list[Subtask
                     series.per_s[name].append(counted[name] / (sample.at - before.at).total_seconds())
                 for name in TIMES:
                     series.ms_per_s[name].append(1000 * spent_us[name] / sum(spent_us.values()))
-                series.backpressure.append(level_of(spent_us["backpressured"] / sum(spent_us.values())))
+                loop_us = sample.metrics["loop_busy_us"] - before.metrics["loop_busy_us"]
+                pressed = series.ms_per_s["backpressured"][-1]
+                if loop_us / 1e6 / (sample.at - before.at).total_seconds() >= SLOT_IDLE_BELOW:
+                    pressed += series.ms_per_s["queued"][-1]
+                series.pressure_ms_per_s.append(pressed)
+                series.backpressure.append(level_of(pressed / 1000))
     return [found[key] for key in sorted(found)]
 
 
