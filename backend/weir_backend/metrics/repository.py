@@ -27,6 +27,7 @@ from weir_backend.models import (
     Job,
     MetricSample,
     Run,
+    RunState,
     Webhook,
 )
 
@@ -109,6 +110,13 @@ def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
     """Return, for each job, the edges of the graph of its live run."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
     return pairs(session, query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))
+
+
+def running_graphs(session: Session, job_ids: Collection[int]) -> Sequence[Row[int, Any, Any]]:
+    """Return the chains and the edges of the graphs of those of the jobs whose live run is RUNNING."""
+    query = select(Run.job_id, Graph.body["chains"].label("chains"), Graph.body["edges"].label("edges"))
+    running = (Run.job_id.in_(job_ids), Run.ended_at.is_(None), Run.state == RunState.RUNNING)
+    return session.execute(query.join(Graph, Run.graph_id == Graph.id).where(*running)).all()
 
 
 def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | None:

@@ -14,8 +14,9 @@ from weir_backend.jobs.service import check_exists
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of
+from weir_backend.metrics.diagnosis import DeployedChain, Diagnosis, deployed_chains, diagnose
 from weir_backend.metrics.exposition import JobsCollector, PlatformMetrics
-from weir_backend.metrics.schemas import JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
+from weir_backend.metrics.schemas import BottleneckRead, JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
 from weir_backend.runs.graph import OperatorName, operators_by_chain
 from weir_backend.runs.schemas import OperatorNameRead
@@ -24,6 +25,10 @@ DEFAULT_RANGE = timedelta(minutes=15)
 POINTS_MAX = 360
 LIVE = timedelta(minutes=1)
 """The response to Prometheus omits slots whose newest sample is older than ``LIVE``."""
+RECENT, RECENT_STEP_S = timedelta(seconds=90), 20.0
+"""The samples in which ``diagnose_jobs`` looks for a bottleneck and for growing lag."""
+HISTORY, HISTORY_STEP_S = timedelta(minutes=30), 60.0
+"""The samples in which ``diagnose_jobs`` looks for the beginning of a bottleneck."""
 RATES_OVER = timedelta(seconds=30)
 RATES_STEP_S = 10.0
 """The length of a step, in seconds. A current rate is an average over the time between the last samples of two steps. A step contains
@@ -51,6 +56,7 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
         step_s=step_s,
         subtasks=[_subtask(one, operators.get(one.chain, [])) for one in found.subtasks if chain in (None, one.chain)],
         slots=[_slot(one) for one in found.slots],
+        bottleneck=BottleneckRead.of(diagnose_jobs(session, [job_id], until).get(job_id, Diagnosis()), until),
     )
 
 
@@ -82,6 +88,26 @@ def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> l
     edges = repository.edges_of(session, samples.keys())
     found = {job_id: rates_of(series_of(own, since=until - RATES_OVER), edges.get(job_id)) for job_id, own in samples.items()}
     return [JobRatesRead.read(rates, job_id=job_id) for job_id, rates in sorted(found.items()) if rates is not None]
+
+
+def diagnose_jobs(session: Session, job_ids: Collection[int], moment: datetime) -> dict[int, Diagnosis]:
+    """Return the diagnoses of those of the jobs that are running and have reported recently. The number of queries does not depend on the
+    number of jobs."""
+    graphs = repository.running_graphs(session, job_ids)
+    deployed = {graph.job_id: deployed_chains(graph.chains, graph.edges) for graph in graphs}
+    found = _diagnose(session, deployed, moment, span=RECENT, step_s=RECENT_STEP_S)
+    # Only a few jobs have a bottleneck, so only their older samples are read.
+    limited = {job_id: deployed[job_id] for job_id, one in found.items() if one.bottleneck is not None}
+    return found | _diagnose(session, limited, moment, span=HISTORY, step_s=HISTORY_STEP_S)
+
+
+def _diagnose(
+    session: Session, deployed: Mapping[int, Mapping[int, DeployedChain]], moment: datetime, *, span: timedelta, step_s: float
+) -> dict[int, Diagnosis]:
+    if not deployed:
+        return {}
+    samples = repository.thinned_of_live(session, deployed.keys(), since=moment - span, until=moment, step_s=step_s)
+    return {job_id: diagnose(own, deployed[job_id], now=moment) for job_id, own in samples.items()}
 
 
 def _before(moment: datetime, seconds: float) -> datetime:

@@ -24,8 +24,8 @@ from weir_backend.alerts.conditions import (
     Unknown,
     Verdict,
     evaluate,
-    format_duration,
 )
+from weir_backend.kit.durations import format_duration
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
