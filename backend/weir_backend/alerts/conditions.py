@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias, assert_never
 
+from weir_backend.jobs.health import RunningFacts, checkpoint_patience, running_reasons
+from weir_backend.jobs.schemas import ReasonCode
 from weir_backend.kit.durations import format_duration
+from weir_backend.metrics.diagnosis import bottleneck_sentence
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
@@ -50,12 +53,20 @@ class Restarts:
     minutes: int
 
 
-Condition: TypeAlias = NoCheckpoint | Failures | LagAbove | Restarts
+@dataclass(frozen=True, slots=True)
+class Unhealthy:
+    """The job is running and degraded for ``reason``, or for any reason if ``reason`` is None."""
+
+    reason: str | None = None
+
+
+Condition: TypeAlias = NoCheckpoint | Failures | LagAbove | Restarts | Unhealthy
 CONDITIONS: dict[AlertKind, type[Condition]] = {
     AlertKind.NO_CHECKPOINT: NoCheckpoint,
     AlertKind.FAILURES: Failures,
     AlertKind.LAG: LagAbove,
     AlertKind.RESTARTS: Restarts,
+    AlertKind.HEALTH: Unhealthy,
 }
 
 
@@ -72,30 +83,20 @@ class Lag:
     before: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class AlertFacts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertFacts(RunningFacts):
     """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state`` is the state of the newest run. ``begun_at`` is the time at which the job first reached RUNNING after its last start by a user
-    or a plan. Until the job reaches RUNNING, ``begun_at`` is the time of the start. ``begun_at`` is None if the job was never started. A restart
-    after a failure does not count as a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job
-    takes no periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
-    whichever is later. ``restarts`` contains one time for each restart: the time by the clock of the driver, or the time at which the
-    control plane received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if
-    any."""
+    ``run_state`` is the state of the newest run. ``failures`` is counted since the last completed checkpoint or since ``begun_at``, whichever is
+    later. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if any. The ``diagnosis`` is loaded only if a rule
+    needs it."""
 
     desired: DesiredState
     run_state: RunState | None
-    begun_at: datetime | None
-    checkpoint: int | None
-    checkpoint_reported_at: datetime | None
-    interval_s: float | None
     reset_after_s: float
     failures: int = 0
     last_failure_at: datetime | None = None
-    failed_checkpoints: int = 0
     restarts_stopped_reason: str | None = None
-    restarts: tuple[datetime, ...] = ()
     lags: tuple[Lag, ...] | None = None
     """The lag of each source. ``lags`` is None if the slots have not reported recently, or if no rule is about lag."""
 
@@ -140,6 +141,8 @@ def evaluate(
             return _lag(condition, facts, firing)
         case Restarts(count, minutes):
             return _restarts(count, timedelta(minutes=minutes), facts, firing, now)
+        case Unhealthy(reason):
+            return _health(reason, facts, available_since, firing, now)
         case _:
             assert_never(condition)
 
@@ -205,6 +208,22 @@ def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now:
     if found >= count or (firing and found > count // 2):
         return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
     return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")
+
+
+def _health(reason: str | None, facts: AlertFacts, available_since: datetime, firing: bool, now: datetime) -> Verdict:
+    if facts.run_state is not RunState.RUNNING:
+        # The rules about failures and missing checkpoints cover jobs that do not run.
+        return NotFiring("the job is not running")
+    found = [one for one in running_reasons(facts, available_since=available_since, now=now) if reason in (None, one.code)]
+    if found:
+        return Firing(found[0].text.removesuffix("."))
+    if firing and reason == ReasonCode.BOTTLENECK and facts.diagnosis.bottleneck is not None:
+        # Resolve the alert only when the bottleneck has disappeared. Otherwise, each time the lag stops to grow for a minute would
+        # resolve the alert.
+        return Firing(bottleneck_sentence(facts.diagnosis, now).removesuffix("."))
+    if firing and now - available_since < checkpoint_patience(facts.interval_s or 0):
+        return Unknown()
+    return NotFiring("the reason no longer applies" if reason is not None else "the job is healthy")
 
 
 def _number(value: float) -> str:

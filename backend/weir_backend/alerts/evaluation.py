@@ -71,7 +71,8 @@ def _changes(session: Session, moment: datetime, jobs: Collection[int] | None) -
     rules = repository.enabled_rules(session)
     firing = repository.firing(session, jobs=jobs)
     available = alive_since(session, moment)
-    found = facts.load_facts(session, moment, jobs=jobs, lags=any(rule.kind is AlertKind.LAG for rule in rules))
+    kinds = {rule.kind for rule in rules}
+    found = facts.load_facts(session, moment, jobs=jobs, lags=AlertKind.LAG in kinds, diagnoses=AlertKind.HEALTH in kinds)
     changes: list[Change] = []
     evaluated: set[tuple[int | None, int]] = set()
     for rule in rules:

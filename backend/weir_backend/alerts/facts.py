@@ -16,6 +16,7 @@ from weir.protocol.lag import LAG_RECORDS, LAG_SECONDS
 from weir_backend.alerts.conditions import LAG_DURATION, AlertFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_s
+from weir_backend.metrics.service import diagnose_jobs
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
@@ -25,9 +26,10 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 
 
 def load_facts(
-    session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
+    session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False, diagnoses: bool = False
 ) -> dict[int, AlertFacts]:
-    """Return the facts about each of ``jobs``, or about each job if ``jobs`` is None. If ``lags`` is True, also load the lag of sources."""
+    """Return the facts about each of ``jobs``, or about each job if ``jobs`` is None. If ``lags`` is True, also load the lag of sources. If
+    ``diagnoses`` is True, also load the diagnoses of running jobs."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
@@ -35,6 +37,9 @@ def load_facts(
     if lags:
         for job_id, job_lags in _lags(session, moment, found).items():
             found[job_id] = replace(found[job_id], lags=job_lags)
+    if diagnoses:
+        for job_id, diagnosis in diagnose_jobs(session, found.keys(), moment).items():
+            found[job_id] = replace(found[job_id], diagnosis=diagnosis)
     return found
 
 
@@ -56,7 +61,7 @@ def _query(moment: datetime) -> Select[Any]:
         .lateral("ran")
     )
     last = (
-        select(Checkpoint.number, Checkpoint.run_id, Checkpoint.generation)
+        select(Checkpoint.number, Checkpoint.run_id, Checkpoint.generation, Checkpoint.end_to_end_ms)
         .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
         .order_by(Checkpoint.number.desc())
         .limit(1)
@@ -108,7 +113,7 @@ def _query(moment: datetime) -> Select[Any]:
         select(
             Job.id, Job.desired_state, Job.restarts_stopped_reason, Job.checkpoint_reported_at, newest.state,
             started.c.created_at.label("begun_at"), ran.c.running_at,
-            last.c.number.label("checkpoint"), aborts.c.count.label("aborted"), failures.c.count.label("failed"),
+            last.c.number.label("checkpoint"), last.c.end_to_end_ms, aborts.c.count.label("aborted"), failures.c.count.label("failed"),
             failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
             Spec.body["checkpointing"]["interval"].astext.label("interval"),
             Spec.body["checkpointing"]["min_pause"].astext.label("min_pause"),
@@ -138,6 +143,7 @@ def _facts(row: Row[Any]) -> AlertFacts:
         begun_at=begun_at,
         checkpoint=row.checkpoint,
         checkpoint_reported_at=row.checkpoint_reported_at,
+        checkpoint_ms=row.end_to_end_ms,
         interval_s=min_distance_s(
             row.interval if row.interval is not None else defaults.interval,
             row.min_pause if row.min_pause is not None else defaults.min_pause,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, FiniteFloat, StringConstraints, TypeAdapter, model_validator
 
+from weir_backend.jobs.schemas import ReasonCode
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.schemas import RequestModel, ResponseModel, StorableText
 from weir_backend.models import AlertKind, AlertRule, AlertState
@@ -61,7 +62,24 @@ class RestartsCondition(RequestModel):
     minutes: Minutes
 
 
-AnyCondition: TypeAlias = NoCheckpointCondition | FailuresCondition | LagCondition | RestartsCondition
+RunningReason = Literal[
+    ReasonCode.NO_CHECKPOINT,
+    ReasonCode.FAILED_CHECKPOINTS,
+    ReasonCode.SLOW_CHECKPOINTS,
+    ReasonCode.NO_THROUGHPUT,
+    ReasonCode.BOTTLENECK,
+    ReasonCode.RESTARTS,
+]
+
+
+class HealthCondition(RequestModel):
+    """The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to every reason in the list."""
+
+    kind: Literal["health"]
+    reason: RunningReason | None = None
+
+
+AnyCondition: TypeAlias = NoCheckpointCondition | FailuresCondition | LagCondition | RestartsCondition | HealthCondition
 Condition: TypeAlias = Annotated[AnyCondition, Field(discriminator="kind")]
 _CONDITION: TypeAdapter[AnyCondition] = TypeAdapter(Condition)
 

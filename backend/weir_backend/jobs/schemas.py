@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from weir_backend.actions.schemas import ActionRead
 from weir_backend.jobs.spec import JobSpec, with_defaults
 from weir_backend.kit.schemas import LongText, Name, RequestModel, ResponseModel, ShortText
+from weir_backend.metrics.schemas import BottleneckRead
 from weir_backend.models import DesiredState, OperationKind, OperationState, RunState, SpecState
 
 Labels = Annotated[dict[Name, ShortText], Field(max_length=50)]
@@ -19,9 +20,33 @@ Labels = Annotated[dict[Name, ShortText], Field(max_length=50)]
 class Health(StrEnum):
     HEALTHY = "healthy"
     DEGRADED = "degraded"
-    """The job is not in its desired state, and Weir is working on it."""
+    """The job is not in its desired state, and Weir is working on it; or the job is running, but not well."""
     NEEDS_ATTENTION = "needs_attention"
     """The job is not in its desired state, and only a user can change that."""
+
+
+class ReasonCode(StrEnum):
+    """Why a job is unhealthy."""
+
+    NO_CHECKPOINT = "no-checkpoint"
+    """The job is running, but no checkpoint has completed for three checkpoint intervals (at least one minute)."""
+    FAILED_CHECKPOINTS = "failed-checkpoints"
+    """The job is running, but at least two checkpoints in a row have failed."""
+    SLOW_CHECKPOINTS = "slow-checkpoints"
+    """The job is running, but its newest checkpoint took longer than two checkpoint intervals (and longer than 10 seconds)."""
+    NO_THROUGHPUT = "no-throughput"
+    """The job is running, but a chain has processed no records for a minute, although records wait in its input."""
+    BOTTLENECK = "bottleneck"
+    """The job is running, but has had a bottleneck for two minutes, and its lag grows or its checkpoints are late."""
+    RESTARTS = "restarts"
+    """The job is running, but was restarted at least twice within ten minutes."""
+    DRIVER_UNREACHABLE = "driver-unreachable"
+    NOT_RUNNING = "not-running"
+    RESTART_SCHEDULED = "restart-scheduled"
+    COMPILING = "compiling"
+    STOPPING = "stopping"
+    RESTARTS_STOPPED = "restarts-stopped"
+    INVALID_CODE = "invalid-code"
 
 
 class JobCreate(RequestModel):
@@ -101,6 +126,13 @@ class RunSummaryRead(ResponseModel):
     last_contact_at: datetime | None
 
 
+class HealthReasonRead(ResponseModel):
+    """Why a job is unhealthy. `text` is one or more sentences."""
+
+    code: ReasonCode
+    text: str
+
+
 class JobRead(ResponseModel):
     """A job. `state` is the state of the newest run, or CREATED if the job has no run. `version` is the version for If-Match."""
 
@@ -112,7 +144,11 @@ class JobRead(ResponseModel):
     state: RunState
     health: Health
     health_reason: str
-    """Why the job is not in its desired state, or why the newest run of a stopped job failed; otherwise ''."""
+    """The text of all `health_reasons`, or why the newest run of a stopped job failed; otherwise ''."""
+    health_reasons: list[HealthReasonRead]
+    """Why the job is unhealthy. The list is empty if the job is healthy."""
+    bottleneck: BottleneckRead | None
+    """The bottleneck of a running job. A job with a bottleneck can be healthy: it then processes records as fast as it can."""
     spec_number: int
     spec_state: SpecState
     version: int

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from weir_backend.actions.rules import JobActionFacts, job_actions
+from weir_backend.alerts.facts import load_facts
 from weir_backend.jobs import repository
-from weir_backend.jobs.health import job_health
-from weir_backend.jobs.schemas import CheckpointSummaryRead, JobRead, OperationRead, RunSummaryRead
+from weir_backend.jobs.health import job_health, running_reasons
+from weir_backend.jobs.schemas import CheckpointSummaryRead, HealthReasonRead, JobRead, OperationRead, RunSummaryRead
 from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
-from weir_backend.models import Job, SpecState
+from weir_backend.kit.heartbeats import Component, alive_since
+from weir_backend.metrics.schemas import BottleneckRead
+from weir_backend.models import Job, RunState, SpecState
 from weir_backend.recovery.repository import applying_by_job
 from weir_backend.runs.reachability import shown_state, unreachable_before
 from weir_backend.runs.repository import newest_runs
@@ -25,11 +28,16 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
     specs = repository.spec_states(session, ids)
     operations = repository.open_operations(session, ids)
     applying = applying_by_job(session, ids)
-    limit = unreachable_before(session, now())
+    moment = now()
+    limit = unreachable_before(session, moment)
+    running = [job_id for job_id, run in runs.items() if run.state is RunState.RUNNING]
+    facts_of = load_facts(session, moment, jobs=running, diagnoses=True) if running else {}
+    available = alive_since(session, moment, (Component.API,))
     result = []
     for job in jobs:
         run, checkpoint, operation = runs.get(job.id), checkpoints.get(job.id), operations.get(job.id)
         spec_state, problem = spec = specs.get(job.id, (SpecState.COMPILING, None))
+        known = facts_of.get(job.id)
         health = job_health(
             desired=job.desired_state,
             spec_state=spec_state,
@@ -38,6 +46,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
             run_reason=run.reason if run else "",
             restarts_stopped_reason=job.restarts_stopped_reason,
             restart_at=job.restart_at,
+            running=running_reasons(known, available_since=available, now=moment) if known is not None else (),
         )
         facts = JobActionFacts.of(job, run, applying=applying.get(job.id), spec=spec)
         result.append(
@@ -46,6 +55,8 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
                 state=health.state,
                 health=health.health,
                 health_reason=health.reason,
+                health_reasons=[HealthReasonRead.model_validate(one) for one in health.reasons],
+                bottleneck=BottleneckRead.of(known.diagnosis, moment) if known and health.state is RunState.RUNNING else None,
                 spec_state=spec_state,
                 run=RunSummaryRead.model_validate(run).model_copy(update={"state": health.state}) if run else None,
                 last_checkpoint=CheckpointSummaryRead.model_validate(checkpoint) if checkpoint else None,

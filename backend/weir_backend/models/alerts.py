@@ -22,6 +22,8 @@ class AlertKind(StrEnum):
     """A source is behind its input by more than ``records``, or by more than ``seconds`` of event time."""
     RESTARTS = "restarts"
     """``count`` restarts within ``minutes``."""
+    HEALTH = "health"
+    """The job is running and degraded for ``reason``, or for any reason."""
 
 
 class AlertState(StrEnum):

@@ -1370,7 +1370,7 @@ export interface components {
          * AlertKind
          * @enum {string}
          */
-        AlertKind: "no-checkpoint" | "failures" | "lag" | "restarts";
+        AlertKind: "no-checkpoint" | "failures" | "lag" | "restarts" | "health";
         /**
          * AlertRead
          * @description A rule that holds, or has held, for a job. If the rule is deleted, `rule_id` is null. `resolution` says why the alert was resolved.
@@ -1404,7 +1404,7 @@ export interface components {
          */
         AlertRuleCreate: {
             /** Condition */
-            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
+            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"] | components["schemas"]["HealthCondition"];
             /**
              * Enabled
              * @default true
@@ -1420,7 +1420,7 @@ export interface components {
         /** AlertRuleRead */
         AlertRuleRead: {
             /** Condition */
-            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"];
+            condition: components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"] | components["schemas"]["HealthCondition"];
             /**
              * Created At
              * Format: date-time
@@ -1446,7 +1446,7 @@ export interface components {
          */
         AlertRuleUpdate: {
             /** Condition */
-            condition?: (components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"]) | null;
+            condition?: (components["schemas"]["NoCheckpointCondition"] | components["schemas"]["FailuresCondition"] | components["schemas"]["LagCondition"] | components["schemas"]["RestartsCondition"] | components["schemas"]["HealthCondition"]) | null;
             /** Enabled */
             enabled?: boolean | null;
             /** Name */
@@ -1553,6 +1553,59 @@ export interface components {
          * @enum {string}
          */
         BackpressureLevel: "ok" | "low" | "high";
+        /**
+         * BottleneckRead
+         * @description The chain that limits the throughput of a job. `sentence` describes the bottleneck. Weir measures the time of chains, not of the
+         *     `operators` in a chain. `subtasks` contains the indexes of the saturated subtasks if only a few of the `parallelism` subtasks are saturated,
+         *     and `cause` the likely cause. If all subtasks are saturated, `subtasks` is empty and `cause` is null. `busy` is the share of time in which
+         *     the saturated subtasks are busy, and `siblings_busy` that of the other subtasks. If `slot_saturated` is true, the subtasks are saturated
+         *     because their slots are. `waiting_records` is the number of records that wait in the inputs, and `waiting_s` the time that the chain needs to
+         *     process these records; each is null if it is unknown. `lag_records` and `lag_seconds` are the lag of the sources, as in `JobRatesRead`.
+         */
+        BottleneckRead: {
+            /** Busy */
+            busy: number;
+            cause: components["schemas"]["Cause"] | null;
+            /** Chain */
+            chain: number;
+            /** Input Backpressured */
+            input_backpressured: boolean;
+            /** Is Sink */
+            is_sink: boolean;
+            /** Is Source */
+            is_source: boolean;
+            /** Lag Records */
+            lag_records: number | null;
+            /** Lag Seconds */
+            lag_seconds: number | null;
+            /** Operators */
+            operators: string[];
+            /** Parallelism */
+            parallelism: number;
+            /** Sentence */
+            sentence: string;
+            /** Siblings Busy */
+            siblings_busy: number | null;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Slot Saturated */
+            slot_saturated: boolean;
+            /** Subtasks */
+            subtasks: number[];
+            /** Waiting Records */
+            waiting_records: number | null;
+            /** Waiting S */
+            waiting_s: number | null;
+        };
+        /**
+         * Cause
+         * @description Why only a few subtasks of a chain are saturated.
+         * @enum {string}
+         */
+        Cause: "skewed_key" | "hot_split" | "uneven_load";
         /**
          * ChainStatisticsRead
          * @description Statistics of a chain. `operators` is empty if the graph of the run is unknown.
@@ -2137,6 +2190,28 @@ export interface components {
          */
         Health: "healthy" | "degraded" | "needs_attention";
         /**
+         * HealthCondition
+         * @description The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to every reason in the list.
+         */
+        HealthCondition: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "health";
+            /** Reason */
+            reason?: ("no-checkpoint" | "failed-checkpoints" | "slow-checkpoints" | "no-throughput" | "bottleneck" | "restarts") | null;
+        };
+        /**
+         * HealthReasonRead
+         * @description Why a job is unhealthy. `text` is one or more sentences.
+         */
+        HealthReasonRead: {
+            code: components["schemas"]["ReasonCode"];
+            /** Text */
+            text: string;
+        };
+        /**
          * JobCreate
          * @description A job to create. If `start` is false, the job is created in the desired state SUSPENDED.
          */
@@ -2171,7 +2246,7 @@ export interface components {
          * JobRatesRead
          * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum of the lags of
          *     all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. `lag_records` or `lag_seconds` is null if no source
-         *     reports this lag. `backpressure` is the highest level of any subtask. `at` is the time of the newest sample.
+         *     reports this lag. `backpressure` is the highest backpressure level of any subtask. `at` is the time of the newest sample.
          */
         JobRatesRead: {
             /**
@@ -2196,6 +2271,7 @@ export interface components {
         JobRead: {
             /** Actions */
             actions: components["schemas"]["ActionRead"][];
+            bottleneck: components["schemas"]["BottleneckRead"] | null;
             /**
              * Created At
              * Format: date-time
@@ -2207,6 +2283,8 @@ export interface components {
             health: components["schemas"]["Health"];
             /** Health Reason */
             health_reason: string;
+            /** Health Reasons */
+            health_reasons: components["schemas"]["HealthReasonRead"][];
             /** Id */
             id: number;
             /** Labels */
@@ -2425,9 +2503,11 @@ export interface components {
         MessageKind: "FIRING" | "RESOLVED" | "TEST";
         /**
          * MetricsRead
-         * @description `step_s` is the interval between points. The interval is larger than requested if there would be too many points.
+         * @description `step_s` is the interval between points. The interval is larger than requested if there would be too many points. `bottleneck` is the current
+         *     bottleneck of the job, for any range and any `chain`.
          */
         MetricsRead: {
+            bottleneck: components["schemas"]["BottleneckRead"] | null;
             /**
              * Since
              * Format: date-time
@@ -2762,6 +2842,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * ReasonCode
+         * @description Why a job is unhealthy.
+         * @enum {string}
+         */
+        ReasonCode: "no-checkpoint" | "failed-checkpoints" | "slow-checkpoints" | "no-throughput" | "bottleneck" | "restarts" | "driver-unreachable" | "not-running" | "restart-scheduled" | "compiling" | "stopping" | "restarts-stopped" | "invalid-code";
         /**
          * RescaleRequest
          * @description Run the job with a different parallelism. The job stops with a last checkpoint and resumes from this checkpoint.
@@ -3201,8 +3287,9 @@ export interface components {
         };
         /**
          * SubtaskSeriesRead
-         * @description The series of a subtask. The busy, idle, backpressured and queued times add up to 1,000 ms per second. `operators` contains the
-         *     operators of the chain; it is empty if the graph is unknown.
+         * @description The series of a subtask. The busy, idle, backpressured and queued times add up to 1,000 ms per second. The pressure is the time in which
+         *     other subtasks keep the subtask from running: the backpressured time and, unless its slot idles, the queued time. `backpressure` is the level
+         *     of the pressure. `operators` contains the operators of the chain; it is empty if the graph is unknown.
          */
         SubtaskSeriesRead: {
             /** At */
@@ -3225,6 +3312,8 @@ export interface components {
             index: number;
             /** Operators */
             operators: components["schemas"]["OperatorNameRead"][];
+            /** Pressure Ms Per S */
+            pressure_ms_per_s: number[];
             /** Queued Ms Per S */
             queued_ms_per_s: number[];
             /** Records In Per S */
@@ -9411,15 +9500,18 @@ type ReadonlyArray<T> = [
 ] extends [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
-export const alertKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AlertKind"]> = ["no-checkpoint", "failures", "lag", "restarts"];
+export const alertKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AlertKind"]> = ["no-checkpoint", "failures", "lag", "restarts", "health"];
 export const alertStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AlertState"]> = ["FIRING", "RESOLVED"];
 export const artifactKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ArtifactKind"]> = ["py", "zip", "whl"];
 export const backpressureLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BackpressureLevel"]> = ["ok", "low", "high"];
+export const causeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Cause"]> = ["skewed_key", "hot_split", "uneven_load"];
 export const checkpointStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CheckpointState"]> = ["IN_PROGRESS", "COMPLETED", "FAILED"];
 export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryState"]> = ["PENDING", "DELIVERED", "FAILED"];
 export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DesiredState"]> = ["RUNNING", "SUSPENDED", "CANCELLED"];
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];
 export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["healthy", "degraded", "needs_attention"];
+export const healthConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["kind"]> = ["health"];
+export const healthConditionReasonAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["reason"]> = ["no-checkpoint", "failed-checkpoints", "slow-checkpoints", "no-throughput", "bottleneck", "restarts"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
 export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
@@ -9430,6 +9522,7 @@ export const pinHolderValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const planKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanKind"]> = ["restore", "rollback", "undo", "upgrade", "rescale"];
 export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanPhase"]> = ["VERIFYING", "STOPPING", "STARTING", "REVERTING"];
 export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED"];
+export const reasonCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReasonCode"]> = ["no-checkpoint", "failed-checkpoints", "slow-checkpoints", "no-throughput", "bottleneck", "restarts", "driver-unreachable", "not-running", "restart-scheduled", "compiling", "stopping", "restarts-stopped", "invalid-code"];
 export const rescaleRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RescaleRequest"]["kind"]> = ["rescale"];
 export const restartsConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestartsCondition"]["kind"]> = ["restarts"];
 export const restoreRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestoreRequest"]["kind"]> = ["restore"];

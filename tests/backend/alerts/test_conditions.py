@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.backend.metrics.test_diagnosis import SLOW
 
 from weir_backend.alerts.conditions import (
     CONDITIONS,
@@ -21,11 +22,14 @@ from weir_backend.alerts.conditions import (
     NoCheckpoint,
     NotFiring,
     Restarts,
+    Unhealthy,
     Unknown,
     Verdict,
     evaluate,
 )
+from weir_backend.jobs.schemas import ReasonCode
 from weir_backend.kit.durations import format_duration
+from weir_backend.metrics.diagnosis import Diagnosis
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
@@ -95,7 +99,7 @@ def test_a_restart_after_a_failure_does_not_reset_the_time_without_a_checkpoint(
 @pytest.mark.parametrize("desired", [DesiredState.SUSPENDED, DesiredState.CANCELLED])
 def test_no_alert_fires_for_a_suspended_or_cancelled_job(desired: DesiredState, state: RunState | None) -> None:
     facts = replace(late(600), desired=desired, run_state=state, failures=50, failed_checkpoints=50, restarts=(NOW,) * 50)
-    for condition in (TEN_MINUTES, Failures(1), Restarts(1, 10), LagAbove(records=1)):
+    for condition in (TEN_MINUTES, Failures(1), Restarts(1, 10), LagAbove(records=1), Unhealthy()):
         assert verdict_of(condition, facts, firing=True) == NotFiring("the job was suspended or cancelled")
 
 
@@ -279,6 +283,43 @@ def test_an_alert_about_lag_is_unchanged_while_the_lag_is_unknown_and_resolves_i
     assert isinstance(verdict_of(LagAbove(records=1), replace(RUNNING, lags=()), firing=True), NotFiring)
 
 
+# ---- health ------------------------------------------------------------------------------------
+
+SLOW_CHECKPOINT = replace(RUNNING, checkpoint_ms=52_600)
+LIMITED = Diagnosis(bottleneck=replace(SLOW.diagnosis().bottleneck, since=NOW - 4 * MINUTE))  # type: ignore[type-var]  # it has one
+
+
+def test_an_alert_fires_if_a_running_job_is_degraded_for_the_reason_of_the_rule() -> None:
+    expected = Firing("Checkpoint 17 took 52 s; the checkpoint interval is 10 s")
+    for rule in (Unhealthy("slow-checkpoints"), Unhealthy(None)):
+        assert verdict_of(rule, SLOW_CHECKPOINT) == expected
+        assert isinstance(verdict_of(rule, RUNNING), NotFiring)
+        assert verdict_of(rule, replace(SLOW_CHECKPOINT, run_state=RunState.RESTARTING)) == NotFiring("the job is not running")
+    assert verdict_of(Unhealthy("restarts"), SLOW_CHECKPOINT) == NotFiring("the reason no longer applies")
+    assert verdict_of(Unhealthy(None), RUNNING) == NotFiring("the job is healthy")
+
+
+def test_an_alert_about_a_bottleneck_resolves_only_when_the_bottleneck_has_disappeared() -> None:
+    rule, limited = Unhealthy("bottleneck"), replace(RUNNING, diagnosis=LIMITED)
+    assert isinstance(verdict_of(rule, limited), NotFiring), (
+        "neither the lag nor the checkpoints show that the bottleneck matters"
+    )
+    growing = replace(limited, diagnosis=replace(LIMITED, lag_grows=True))
+    assert verdict_of(rule, growing) == Firing(
+        "slow is the bottleneck: busy 100 % for 4 min, and its input is backpressured; the lag of the sources grows"
+    )
+    assert isinstance(verdict_of(rule, limited, firing=True), Firing)
+    assert isinstance(verdict_of(rule, RUNNING, firing=True), NotFiring)
+
+
+def test_an_alert_about_health_is_unchanged_until_drivers_could_report_again_after_an_outage() -> None:
+    rule = Unhealthy("no-checkpoint")
+    assert isinstance(verdict_of(rule, late(3)), Firing)
+    assert verdict_of(rule, late(3), available_since=NOW - timedelta(seconds=59), firing=True) == Unknown()
+    assert isinstance(verdict_of(rule, late(3), available_since=NOW - timedelta(seconds=59)), NotFiring)
+    assert isinstance(verdict_of(rule, RUNNING, available_since=NOW - MINUTE, firing=True), NotFiring)
+
+
 # ---- all conditions ----------------------------------------------------------------------------
 
 ANY_CONDITION = st.one_of(
@@ -286,6 +327,7 @@ ANY_CONDITION = st.one_of(
     st.builds(Failures, st.integers(1, 100)),
     st.builds(Restarts, st.integers(1, 100), st.integers(1, 1_440)),
     st.builds(LagAbove, st.integers(1, 1_000), st.floats(0.1, 1_000), st.none() | st.just("in")),
+    st.builds(Unhealthy, st.none() | st.sampled_from(ReasonCode)),
 )
 ANY_FACTS = st.builds(
     AlertFacts,
@@ -293,6 +335,7 @@ ANY_FACTS = st.builds(
     checkpoint=st.none() | st.integers(1, 9), checkpoint_reported_at=st.none() | MOMENTS, interval_s=st.none() | st.floats(0.1, 10_000),
     reset_after_s=st.floats(1, 10_000), failures=st.integers(0, 100), last_failure_at=st.none() | MOMENTS,
     failed_checkpoints=st.integers(0, 100), restarts_stopped_reason=st.none() | st.text(), restarts=st.lists(MOMENTS, max_size=9).map(tuple),
+    checkpoint_ms=st.none() | st.integers(0, 100_000), diagnosis=st.sampled_from([Diagnosis(), SLOW.diagnosis()]),
     lags=st.none() | st.lists(
         st.builds(Lag, st.just("in"), st.sampled_from(["records", "seconds"]), st.floats(0, 2_000), st.none() | st.floats(0, 2_000)),
         max_size=3,

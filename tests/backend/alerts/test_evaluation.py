@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from sqlalchemy import event, select, update
 from tests.backend.alerts.alert_scenario import RUN_STARTED, AlertScenario
 from tests.backend.conftest import Login
 from tests.backend.jobs import completed, end_run, new_job, new_run, triggered
+from tests.backend.metrics.test_diagnosis import SLOW
 
 from weir.protocol.events import CheckpointFailed, DriverState, FailureOccurred, MetricsSampled, Recovered, RunStateChanged
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex
@@ -287,6 +289,24 @@ def test_an_alert_about_lag_fires_if_the_lag_of_all_slots_together_exceeds_the_l
     scenario.send_events(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
     scenario.evaluate(5 * MINUTE)
     assert scenario.states() == ["RESOLVED", "RESOLVED"]
+
+
+def test_an_alert_about_a_bottleneck_fires_while_its_checkpoints_are_slow(scenario: AlertScenario) -> None:
+    run, healthy = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.HEALTH, reason="bottleneck")
+    for reported, at in SLOW.events(scenario.began):
+        scenario.send_events(run, reported, at=at)
+        scenario.send_events(healthy, reported, at=at)
+    scenario.send_events(run, triggered(1), replace(completed(1), end_to_end_ms=52_600))
+    scenario.send_events(healthy, triggered(1), completed(1))
+    scenario.evaluate()
+    [alert] = scenario.alerts()
+    assert (alert.job_id, alert.message) == (
+        run.job_id,
+        "slow is the bottleneck: busy 100 % for 4 min, and its input is backpressured; checkpoints are late",
+    )
+    scenario.evaluate(5 * MINUTE)
+    assert scenario.states() == ["RESOLVED"], "the slots no longer report"
 
 
 # ---- outages of the control plane --------------------------------------------------------------

@@ -9,16 +9,19 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from tests.backend.conftest import Login, RecordedTasks
 from tests.backend.jobs import RunHandle, completed, end_run, new_job, new_run, sample, triggered
+from tests.backend.metrics.test_diagnosis import IDLE, SLOW
 
 from weir.protocol import codec
 from weir.protocol.events import (
     CheckpointFailed,
+    DriverState,
     Event,
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
     NumberedEvent,
     Recovered,
+    RunStateChanged,
 )
 from weir.protocol.ids import CheckpointId, EventNumber, Generation
 from weir_backend.kit.clock import now
@@ -28,6 +31,7 @@ from weir_backend.metrics.current import JobRates, rates_of
 from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, pressure_of, series_of
 from weir_backend.models import Role
 
+MINUTE = timedelta(minutes=1)
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -186,6 +190,51 @@ def test_a_rate_is_omitted_only_if_its_own_data_is_missing() -> None:
     once = rates_of(series_of([at_second(2)], since=T0), None)
     assert once == JobRates(T0 + timedelta(seconds=2), None, None, None, None)
     assert rates_of(series_of([], since=T0), []) is None
+
+
+SLOW_CHECKPOINT = replace(completed(1), end_to_end_ms=52_600)
+
+
+def test_a_job_and_its_metrics_name_the_same_bottleneck(client: TestClient, database: Database, login: Login) -> None:
+    moment, idle = now(), new_run(database)
+    runs = [new_run(database), new_run(database)]
+    running: Event = RunStateChanged(DriverState.RUNNING, Generation(1))
+    for run, load in ((idle, replace(SLOW, loads=[[IDLE] * 2] * 3)), (runs[0], SLOW), (runs[1], SLOW)):
+        checkpoint = SLOW_CHECKPOINT if run is runs[1] else completed(1)
+        begin = moment - timedelta(minutes=5)
+        send_events(database, run, (running, begin), *load.events(moment), (triggered(1), moment - MINUTE), (checkpoint, moment))
+    headers = login(Role.VIEWER)
+    listed = {one["id"]: one for one in client.get("/api/v1/jobs", headers=headers).json()}
+    expected = "slow is the bottleneck: busy 100 % for 4 min, and its input is backpressured."
+    job = client.get(f"/api/v1/jobs/{runs[0].job_id}", headers=headers).json()
+    assert (job["health"], job["health_reasons"], job["health_reason"]) == ("healthy", [], ""), "the job is as fast as it can be"
+    assert job["bottleneck"]["sentence"] == expected == listed[job["id"]]["bottleneck"]["sentence"]
+    assert (job["bottleneck"]["chain"], job["bottleneck"]["operators"], job["bottleneck"]["subtasks"]) == (1, ["slow"], [])
+    assert moment - timedelta(seconds=330) < datetime.fromisoformat(job["bottleneck"]["since"]) < moment - timedelta(seconds=180)
+    metrics = client.get(f"/api/v1/jobs/{runs[0].job_id}/metrics?chain=0", headers=headers).json()
+    assert metrics["bottleneck"]["sentence"] == expected
+
+    job = client.get(f"/api/v1/jobs/{runs[1].job_id}", headers=headers).json()
+    assert (job["health"], [one["code"] for one in job["health_reasons"]]) == ("degraded", ["slow-checkpoints", "bottleneck"])
+    assert job["health_reason"] == (
+        f"Checkpoint 1 took 52 s; the checkpoint interval is 10 s. {expected.removesuffix('.')}; checkpoints are late."
+    )
+    for field in ("health", "health_reasons", "health_reason"):
+        assert listed[job["id"]][field] == job[field]
+
+    job = client.get(f"/api/v1/jobs/{idle.job_id}", headers=headers).json()
+    assert (job["health"], job["bottleneck"]) == ("healthy", None)
+    metrics = client.get(f"/api/v1/jobs/{idle.job_id}/metrics", headers=headers).json()
+    assert metrics["bottleneck"] is None
+
+
+def test_a_job_that_does_not_run_has_no_bottleneck(client: TestClient, database: Database, login: Login) -> None:
+    run, moment = new_run(database), now()
+    running: Event = RunStateChanged(DriverState.RUNNING, Generation(1))
+    restarting: Event = RunStateChanged(DriverState.RESTARTING, Generation(1), "slot 1 was lost")
+    send_events(database, run, (running, moment), *SLOW.events(moment), (restarting, moment))
+    job = client.get(f"/api/v1/jobs/{run.job_id}", headers=login(Role.VIEWER)).json()
+    assert job["bottleneck"] is None and job["health_reasons"] == [{"code": "not-running", "text": "slot 1 was lost"}]
 
 
 def test_prometheus_metrics_contain_all_jobs(client: TestClient, database: Database, login: Login) -> None:
