@@ -47,6 +47,17 @@ def test_status_shows_measured_throughput(flights: Worker, weir: Weir) -> None:
     assert "low" in weir("status", "flights").out
 
 
+def test_status_names_the_bottleneck_once(flights: Worker, weir: Weir) -> None:
+    assert "bottleneck" not in weir("status", "flights").out
+    flights.driver_of(1).sample(10, 20, 30, 40)
+    sentence = (
+        "One of the chained operators read, files and console is the bottleneck: its slots are saturated, and it uses 50 % of their "
+        "time, more than any other operator."
+    )
+    assert f"bottleneck  {sentence}\n" in weir("status", "flights").out
+    assert weir("status", "flights", "-o", "json").json["bottleneck"]["sentence"] == sentence
+
+
 def test_jobs_are_listed(flights: Worker, weir: Weir) -> None:
     result = weir("jobs")
     assert result.code == 0 and "flights" in result.out and "RUNNING" in result.out and "1, " in result.out

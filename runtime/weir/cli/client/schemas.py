@@ -41,6 +41,15 @@ class LastCheckpointRead(TypedDict):
     state_bytes: int | None
 
 
+class HealthReasonRead(TypedDict):
+    code: str
+    text: str
+
+
+class BottleneckRead(TypedDict):
+    sentence: str
+
+
 class JobRead(TypedDict):
     id: int
     name: str
@@ -49,6 +58,8 @@ class JobRead(TypedDict):
     state: str
     health: str
     health_reason: str
+    health_reasons: list[HealthReasonRead]
+    bottleneck: BottleneckRead | None
     spec_number: int
     spec_state: str
     version: int

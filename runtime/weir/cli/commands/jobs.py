@@ -96,6 +96,7 @@ def _status_fields(job: JobRead) -> list[tuple[str, str]]:
         ("description", job["description"]),
         ("state", job["state"] + desired),
         ("health", job["health"].replace("_", " ") + (f": {job['health_reason']}" if job["health_reason"] else "")),
+        ("bottleneck", _bottleneck_text(job)),
         ("version", str(job["spec_number"]) + ("" if job["spec_state"] == "VALID" else f" ({job['spec_state']})")),
     ]
     if run is not None:
@@ -109,6 +110,13 @@ def _status_fields(job: JobRead) -> list[tuple[str, str]]:
         step = f": {operation['steps'][-1]['text']}" if operation["steps"] else ""
         fields.append(("operation", f"{operation['id']} ({operation['kind']}) is {operation['state']}{step}"))
     return fields
+
+
+def _bottleneck_text(job: JobRead) -> str:
+    """Return the bottleneck of the job as a sentence, or '' if the reasons for the health of the job already name the bottleneck."""
+    found = job["bottleneck"]
+    named = any(reason["code"] == "bottleneck" for reason in job["health_reasons"])
+    return found["sentence"] if found is not None and not named else ""
 
 
 def _checkpoint_text(last: Any) -> str:
