@@ -30,7 +30,7 @@ def test_operators_are_coloured_during_backpressure_and_the_delayed_checkpoint_c
     with rig.prices_unavailable():
         expect(source).to_have_attribute("data-level", "high")
         expect(source.locator("strong")).to_have_text("high")
-        expect(source).to_contain_text(re.compile(r"busy \S+ ?%.*backpressured [5-9>1]\d+ ?%"))
+        expect(source).to_contain_text(re.compile(r"busy \S+ ?%.*pressure [5-9>1]\d+ ?%"))
         expect(source).to_have_css("background-color", HIGH_BACKGROUND)
         expect(status).to_contain_text("in progress")
         expect(status).to_contain_text("orders")

@@ -1,8 +1,12 @@
 /** Simulates jobs that take checkpoints, report metrics and execute operations. Time passes only when `advance` is called. */
 import type { Schemas } from '../api/types';
 import { simulateSnapshots } from './checkpoints';
+import { bottleneckOf } from './metrics';
 import { iso, type FakeCheckpoint, type FakeJob, type JobTemplate, type SubtaskSnapshot } from './model';
 import { Random } from './random';
+
+/** Return the reasons of an unhealthy fake job. All fake jobs have the same code. */
+const healthReasons = (text: string): Schemas['HealthReasonRead'][] => (text === '' ? [] : [{ code: 'not-running', text }]);
 
 type Job = Schemas['JobRead'];
 
@@ -186,10 +190,12 @@ export class JobSimulator {
     this.emit(one, 'RunStateChanged', { state: 'RUNNING', generation: 1, reason: '', kind: '' });
   }
 
-  #setState({ job, runs }: FakeJob, state: Schemas['RunState'], health: Schemas['Health'], reason: string): void {
+  #setState({ job, runs, template }: FakeJob, state: Schemas['RunState'], health: Schemas['Health'], reason: string): void {
     job.state = state;
     job.health = health;
     job.health_reason = reason;
+    job.health_reasons = healthReasons(reason);
+    job.bottleneck = state === 'RUNNING' ? bottleneckOf(template, this.nowMs) : null;
     if (job.run) job.run.state = runs[0]!.state = state;
   }
 
@@ -202,7 +208,7 @@ export class JobSimulator {
     const runs = ran ? [this.#run(id, 2 + template.restarts, template.state, beganMs, template.restarts > 0 ? 'restart' : 'start'), ...first] : [];
     const job: Job = {
       id, name: template.name, description: template.description, labels: template.labels, desired_state: template.desired, state: template.state, health: template.health,
-      health_reason: template.healthReason, spec_number: 2, spec_state: 'VALID', version: 4, restarts: template.restarts, restart_at: null, run: runs[0] ? briefOfRun(runs[0]) : null,
+      health_reason: template.healthReason, health_reasons: healthReasons(template.healthReason), bottleneck: template.state === 'RUNNING' ? bottleneckOf(template, this.nowMs - 240_000) : null, spec_number: 2, spec_state: 'VALID', version: 4, restarts: template.restarts, restart_at: null, run: runs[0] ? briefOfRun(runs[0]) : null,
       last_checkpoint: null, operation: null, actions: [], created_at: iso(beganMs - 86_400_000), updated_at: iso(beganMs),
     };
     const one: FakeJob = {

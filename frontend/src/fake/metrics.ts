@@ -1,9 +1,23 @@
 /** Simulated metrics of subtasks and slots, as in `GET /jobs/{id}/metrics`. */
 import type { Schemas } from '../api/types';
 import { Random } from './random';
-import { iso, type FakeJob } from './model';
+import { iso, type FakeJob, type JobTemplate } from './model';
 
 const POINTS_MAX = 360;
+
+/** From this level of backpressure, the last chain of a fake job is its bottleneck. */
+const BOTTLENECK_FROM = 0.5;
+
+/** Return the bottleneck of a running job, or null. `sinceMs`: the time at which the job has become slow. */
+export function bottleneckOf({ graph, backpressure }: JobTemplate, sinceMs: number): Schemas['BottleneckRead'] | null {
+  const last = graph.chains.at(-1)!;
+  if (backpressure < BOTTLENECK_FROM || graph.chains.length < 2) return null;
+  return {
+    sentence: `One of the chained operators ${last.operators.join(' and ')} is the bottleneck: busy 97 % for 4 min, and its input is backpressured.`,
+    chain: last.index, operators: last.operators, is_source: false, is_sink: true, parallelism: last.parallelism, subtasks: [], cause: null, busy: 0.97, siblings_busy: null,
+    slot_saturated: false, input_backpressured: true, waiting_records: 0, waiting_s: 0, since: iso(sinceMs), lag_records: null, lag_seconds: null,
+  };
+}
 
 function levelOf(ratio: number): Schemas['BackpressureLevel'] {
   return ratio <= 0.1 ? 'ok' : ratio <= 0.5 ? 'low' : 'high';
@@ -28,7 +42,8 @@ function pointOf({ template, job }: FakeJob, chain: number, index: number, step:
   // Chains upstream of the slow chain are backpressured, and the slow chain is busy.
   const backpressure = chain < last ? template.backpressure * (index === 1 ? 1 : 0.6) : 0;
   const backpressured = Math.min(0.95, Math.max(0, backpressure * wave + random.between(-0.03, 0.03)));
-  const busy = Math.min(1 - backpressured, (chain === last ? 0.25 + template.backpressure * 0.9 : 0.22) + random.between(0, 0.12));
+  const share = chain !== last ? 0.22 : template.backpressure >= BOTTLENECK_FROM ? 0.97 : 0.25 + template.backpressure * 0.9;
+  const busy = Math.min(1 - backpressured, share + random.between(0, 0.12));
   return { records: template.recordsPerS * wave * random.between(0.92, 1.08) * (chain === 0 ? 1 : 0.8), backpressured, busy, queued: Math.min(1 - backpressured - busy, random.between(0, 0.08)) };
 }
 
@@ -48,7 +63,7 @@ export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: n
         bytes_in_per_s: points.map(({ records }) => records * 92), bytes_out_per_s: points.map(({ records }) => records * 61),
         busy_ms_per_s: points.map(({ busy }) => 1000 * busy), backpressured_ms_per_s: points.map(({ backpressured }) => 1000 * backpressured),
         queued_ms_per_s: points.map(({ queued }) => 1000 * queued), idle_ms_per_s: points.map(({ busy, backpressured, queued }) => 1000 * (1 - busy - backpressured - queued)),
-        backpressure: points.map(({ backpressured }) => levelOf(backpressured)),
+        pressure_ms_per_s: points.map(({ backpressured }) => 1000 * backpressured), backpressure: points.map(({ backpressured }) => levelOf(backpressured)),
       };
     }),
   );
@@ -56,7 +71,7 @@ export function metricsOf(one: FakeJob, nowMs: number, sinceMs: number, stepS: n
     slot, at: moments, rss_bytes: steps.map((step) => Math.round(412e6 + 30e6 * Math.sin(step / 13 + slot))), utilisation: steps.map((step) => 0.4 + 0.3 * randomAt(one.job.id, 99, slot, step).next()),
     gauges: one.template.lagRecords === null ? {} : { [`${one.template.graph.logical.operators[0]!.uid}.lag_records`]: steps.map(() => Math.round(one.template.lagRecords! / one.template.graph.slots)) },
   }));
-  return { since: iso(sinceMs), until: iso(nowMs), step_s, subtasks, slots };
+  return { since: iso(sinceMs), until: iso(nowMs), step_s, subtasks, slots, bottleneck: one.job.bottleneck };
 }
 
 export function ratesOf(one: FakeJob, nowMs: number): Schemas['JobRatesRead'] | null {

@@ -72,6 +72,7 @@ export function advanceCompilation(simulator: JobSimulator, one: FakeJob): void 
       one.job.spec_state = spec.state;
       one.job.health = broken ? 'needs_attention' : 'healthy';
       one.job.health_reason = broken ? `The code does not compile: ${COMPILE_ERROR}` : '';
+      one.job.health_reasons = broken ? [{ code: 'invalid-code', text: one.job.health_reason }] : [];
     }
     simulator.emit(one, 'SpecCompiled', { spec: spec.number, state: spec.state, problem: spec.problem }, false);
   }

@@ -12,7 +12,7 @@ describe('home', () => {
     expect(within(jobs).getByText('9')).toBeVisible();
     expect(within(jobs).getByText('3 running')).toBeVisible();
     expect(within(screen.getByRole('region', { name: 'Needs attention' })).getByText('1')).toBeVisible();
-    const rows = within(screen.getByRole('region', { name: /not in their desired state/ })).getAllByRole('row');
+    const rows = within(screen.getByRole('region', { name: /Unhealthy jobs/ })).getAllByRole('row');
     expect(rows[1]).toHaveTextContent(/orders-enrichment.*needs attention.*disk quota/);
     expect(rows).toHaveLength(4);
   });

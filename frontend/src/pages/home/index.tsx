@@ -59,8 +59,8 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
           <Link component={RouterLink} underline="always" to={NEEDS_ATTENTION_PATH}>Show all jobs that need attention</Link>
         </Box>
       )}
-      <Panel title="Jobs not in their desired state" flush>
-        {needing.length === 0 ? <EmptyState title="All jobs are in their desired state" /> : <UnhealthyJobs jobs={needing} />}
+      <Panel title="Unhealthy jobs" flush>
+        {needing.length === 0 ? <EmptyState title="All jobs are healthy" /> : <UnhealthyJobs jobs={needing} />}
       </Panel>
     </>
   );

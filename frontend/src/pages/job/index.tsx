@@ -61,10 +61,20 @@ function Shell() {
     >
       <Banner />
       <UnreachableDriver />
-      {job.health_reason && <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{job.health_reason}</Box>}
+      <HealthText />
       <JobTabs id={job.id} />
       <Content id={job.id} />
     </Page>
+  );
+}
+
+/** The reasons for the health of the job, and its bottleneck. A reason with the code `bottleneck` contains the sentence about the bottleneck. */
+function HealthText() {
+  const { health_reason: reason, health_reasons: reasons, bottleneck } = useJob();
+  const texts = reasons.length > 0 ? reasons.map(({ text }) => text) : reason ? [reason] : [];
+  if (bottleneck && !reasons.some(({ code }) => code === 'bottleneck')) texts.push(bottleneck.sentence);
+  return texts.length === 0 ? null : (
+    <Box sx={{ color: 'text.secondary', mt: -1, overflowWrap: 'anywhere' }}>{texts.map((text) => <div key={text}>{text}</div>)}</Box>
   );
 }
 

@@ -2,7 +2,7 @@ import { Box, Typography } from '@mui/material';
 import { AutocompleteInput, BooleanInput, FormDataConsumer, NumberInput, ReferenceInput, required, SelectInput, TextInput, type Validator } from 'react-admin';
 
 import { fieldValidator } from '../../api/validation';
-import { KINDS, validateLag, type Kind } from './conditions';
+import { KINDS, REASON_CHOICES, validateLag, type Kind } from './conditions';
 
 const NAME = [required(), fieldValidator('AlertRuleCreate.name')];
 const COUNT = [required(), fieldValidator('RestartsCondition.count')];
@@ -41,6 +41,7 @@ function Limits({ kind }: { kind: Kind | undefined }) {
       {help && <Typography variant="body2" color="text.secondary" sx={{ mb: 1.5, maxWidth: 520 }}>{help}</Typography>}
       {(kind === 'failures' || kind === 'restarts') && <NumberInput source="condition.count" label="Count" min={1} step={1} validate={COUNT} />}
       {(kind === 'no-checkpoint' || kind === 'restarts') && <NumberInput source="condition.minutes" label="Minutes" min={1} step={1} validate={MINUTES} />}
+      {kind === 'health' && <SelectInput source="condition.reason" label="Reason" choices={REASON_CHOICES} emptyText="any reason" helperText="Leave empty for any reason" />}
       {kind === 'lag' && (
         <>
           <NumberInput source="condition.records" label="Lag in records" min={1} step={1} validate={RECORDS} />

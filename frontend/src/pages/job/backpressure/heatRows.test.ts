@@ -6,7 +6,7 @@ import { deployedSubtasks, alignmentRows, timeRows, sortRows, worstFirst } from 
 type Series = Schemas['SubtaskSeriesRead'];
 export const series = (chain: number, index: number, backpressured: number[], level: Schemas['BackpressureLevel'] = 'ok', firstS = 0): Series => ({
   chain, index, operators: [{ uid: `u${chain}`, name: `op ${chain}` }], at: backpressured.map((_, place) => new Date((firstS + 10 * place) * 1000).toISOString()),
-  records_in_per_s: [], records_out_per_s: [], bytes_in_per_s: [], bytes_out_per_s: [], backpressured_ms_per_s: backpressured,
+  records_in_per_s: [], records_out_per_s: [], bytes_in_per_s: [], bytes_out_per_s: [], backpressured_ms_per_s: backpressured, pressure_ms_per_s: backpressured,
   busy_ms_per_s: backpressured.map((ms) => 1000 - ms), idle_ms_per_s: backpressured.map(() => 0), queued_ms_per_s: backpressured.map(() => 0),
   backpressure: backpressured.map(() => level),
 });
@@ -38,11 +38,16 @@ describe('heat map rows', () => {
 });
 
 describe('the order of operators', () => {
-  it('operators are sorted by level and then by backpressured time, but operators at level ok stay in graph order', () => {
-    const samples = [series(0, 0, [20], 'ok'), series(1, 0, [90], 'ok'), series(2, 0, [300], 'low'), series(3, 0, [100], 'low'), series(3, 1, [450], 'low'), series(4, 0, [600], 'high')];
-    expect(worstFirst(samples)).toEqual([4, 3, 2, 0, 1]);
-    expect(worstFirst(subtasks)).toEqual([1, 0]);
+  const loaded = (chain: number, index: number, busy: number, pressure: number): Series => ({ ...series(chain, index, [0]), busy_ms_per_s: [busy], pressure_ms_per_s: [pressure] });
+
+  it('operators are sorted by pressure and busy time: the bottleneck first, then the operators that wait for it, and idle operators last', () => {
+    expect(worstFirst([loaded(0, 0, 20, 0), loaded(1, 0, 10, 980), loaded(2, 0, 300, 690), loaded(3, 0, 1000, 0), loaded(4, 0, 120, 0)])).toEqual([3, 2, 1, 4, 0]);
     expect(worstFirst([])).toEqual([]);
+  });
+
+  it('the most loaded subtask of an operator counts, and operators with similar load stay in graph order', () => {
+    expect(worstFirst([loaded(0, 0, 400, 0), loaded(1, 0, 20, 0), loaded(1, 1, 900, 0)])).toEqual([1, 0]);
+    expect(worstFirst([loaded(0, 0, 960, 0), loaded(1, 0, 980, 0), loaded(2, 0, 20, 0), loaded(3, 0, 30, 0)])).toEqual([0, 1, 2, 3]);
   });
 
   it('rows are sorted in the given order of chains, and rows of other chains come last', () => {

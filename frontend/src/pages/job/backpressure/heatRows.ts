@@ -74,18 +74,19 @@ export function emptyRows(chains: readonly Chain[]): HeatRow[] {
 }
 
 /**
- * Return chains sorted by level, then by share of backpressured time. Operators at level `ok` stay in graph order. At level `ok`, shares fluctuate
- * slightly, so sorting by share would often move rows.
+ * Return chains sorted by load, which is pressure plus busy time, then by busy time. So a bottleneck comes before the chains that wait for it, and
+ * idle chains come last. Shares fluctuate slightly, so they are rounded, and chains with equal shares stay in graph order.
  */
 export function worstFirst(subtasks: readonly Series[]): number[] {
-  const rank = (own: readonly Series[]): number => {
-    const level = LEVELS.indexOf(worst(own.map(({ backpressure }) => backpressure.at(-1))) ?? 'ok');
-    const share = (largest(own.map((one) => one.backpressured_ms_per_s.at(-1))) ?? 0) / 1000;
-    return level === 0 ? 0 : level + Math.min(0.999, share);
-  };
+  const last = (values: readonly number[]): number => values.at(-1) ?? 0;
+  const rank = (own: readonly Series[], of: (one: Series) => number): number => Math.round((largest(own.map(of)) ?? 0) / 100);
   return byChain(subtasks)
-    .map((own) => ({ chain: own[0]!.chain, rank: rank(own) }))
-    .sort((a, b) => b.rank - a.rank || a.chain - b.chain)
+    .map((own) => ({
+      chain: own[0]!.chain,
+      load: rank(own, (one) => last(one.pressure_ms_per_s) + last(one.busy_ms_per_s)),
+      busy: rank(own, (one) => last(one.busy_ms_per_s)),
+    }))
+    .sort((a, b) => b.load - a.load || b.busy - a.busy || a.chain - b.chain)
     .map(({ chain }) => chain);
 }
 

@@ -16,7 +16,7 @@ import { useCurrentMetrics } from './useMetrics';
 import { useOperatorOrder, type OrderBy } from './useOperatorOrder';
 
 const MEASURES: readonly Measure[] = [...TIMES, 'alignment'];
-const ORDERS: Record<OrderBy, string> = { worst: 'Most backpressured first', graph: 'Graph order' };
+const ORDERS: Record<OrderBy, string> = { worst: 'Worst first', graph: 'Graph order' };
 const NONE: readonly never[] = [];
 
 export default function Backpressure() {

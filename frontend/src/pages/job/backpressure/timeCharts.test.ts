@@ -9,7 +9,7 @@ const INK: ChartTheme = { mode: 'light', text: '#000000', secondaryText: '#66666
 const series = (index: number, backpressured: number[], firstS = 0): Schemas['SubtaskSeriesRead'] => ({
   chain: 1, index, operators: [], at: backpressured.map((_, place) => new Date((firstS + 10 * place) * 1000).toISOString()),
   records_in_per_s: [], records_out_per_s: [], bytes_in_per_s: [], bytes_out_per_s: [], backpressured_ms_per_s: backpressured,
-  busy_ms_per_s: backpressured.map((ms) => 1000 - ms), idle_ms_per_s: backpressured.map(() => 0), queued_ms_per_s: backpressured.map(() => 0),
+  busy_ms_per_s: backpressured.map((ms) => 1000 - ms), idle_ms_per_s: backpressured.map(() => 0), queued_ms_per_s: backpressured.map(() => 0), pressure_ms_per_s: backpressured,
   backpressure: backpressured.map(() => 'ok' as const),
 });
 

@@ -6,7 +6,7 @@ import { useOperatorOrder } from './useOperatorOrder';
 
 const series = (chain: number, index: number, backpressured_ms_per_s: number[], level: Schemas['BackpressureLevel'] = 'ok'): Schemas['SubtaskSeriesRead'] => ({
   chain, index, operators: [], at: [], records_in_per_s: [], records_out_per_s: [], bytes_in_per_s: [], bytes_out_per_s: [], backpressured_ms_per_s,
-  busy_ms_per_s: [], idle_ms_per_s: [], queued_ms_per_s: [], backpressure: [level],
+  busy_ms_per_s: [], pressure_ms_per_s: backpressured_ms_per_s, idle_ms_per_s: [], queued_ms_per_s: [], backpressure: [level],
 });
 const before = [series(0, 0, [900], 'high'), series(1, 0, [10])];
 const after = [series(0, 0, [10]), series(1, 0, [900], 'high')];

@@ -89,7 +89,7 @@ function GraphView({ graph, layout, replayed, onExit }: GraphViewProps) {
   const source = useWavefrontSource(live, replay);
   const measured = useSubtaskMetrics();
   const sizes = useStateSizes();
-  const metrics = useMemo(() => chainMetrics(graph, measured, sizes), [graph, measured, sizes]);
+  const metrics = useMemo(() => chainMetrics(graph, measured.subtasks, sizes, measured.bottleneck), [graph, measured, sizes]);
   const chain = graph.chains.find(({ index }) => index === selectedChain);
   return (
     <WavefrontContext value={source}>

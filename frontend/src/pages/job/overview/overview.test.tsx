@@ -20,9 +20,18 @@ describe('the overview of a job', () => {
     await waitFor(() => expect(within(source).getByText(/k\/s → .*k\/s/)).toBeInTheDocument());
     expect(within(source).getByText(/^(low|high)$/)).toBeInTheDocument();
     expect(within(source).getByText(/^busy \d+ %$/)).toHaveAttribute('title', expect.stringMatching(/^busiest subtask: \[\d\]$/));
-    expect(within(source).getByText(/^backpressured \d\d %$/)).toHaveAttribute('title', expect.stringMatching(/^most backpressured subtask: \[\d\]$/));
-    expect(source).toHaveAccessibleName(/up to \d+ % busy, up to \d\d % backpressured \((low|high)\)$/);
+    expect(within(source).getByText(/^pressure \d\d %$/)).toHaveAttribute('title', expect.stringMatching(/^subtask with the highest pressure .*: \[\d\]$/));
+    expect(source).toHaveAccessibleName(/up to \d+ % busy, up to \d\d % pressure \((low|high)\)$/);
     await waitFor(() => expect(within(source).getByText(/^state \d.* [kM]B$/)).toBeInTheDocument());
+  });
+
+  it('marks only the bottleneck, and describes it in the header of the page', async () => {
+    const { fake } = await renderJob(2);
+    const sentence = fake.installation.find(2)!.job.bottleneck!.sentence;
+    expect(screen.getByText(sentence)).toBeVisible();
+    const limiting = await node(/, bottleneck$/);
+    expect(within(limiting).getByText('! bottleneck')).toHaveAttribute('title', sentence);
+    expect(screen.getAllByText('! bottleneck')).toHaveLength(1);
   });
 
   it('labels edges with partitioning and throughput', async () => {

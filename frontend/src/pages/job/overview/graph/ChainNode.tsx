@@ -26,6 +26,7 @@ export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics 
     <div ref={box} className="weir-chain" data-level={metrics?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : chainName(chain.operators, chain.index)}>
       {near && <NodeText chain={chain} metrics={metrics} />}
       <SubtaskCells chain={chain} near={near} />
+      {metrics?.bottleneck && !near && <b className="weir-bottleneck" aria-hidden>!</b>}
     </div>
   );
 });
@@ -46,8 +47,12 @@ function NodeText({ chain, metrics }: { chain: Chain; metrics: ChainMetrics | un
           {metrics?.busiest && <span title={`busiest subtask: [${metrics.busiest.index}]`}>busy {percent(metrics.busiest.busy)}</span>}
         </div>
         <div>
-          {metrics?.level && <strong title="highest backpressure level of the subtasks">{metrics.level}</strong>}
-          {metrics?.worst && <span className="worst" title={`most backpressured subtask: [${metrics.worst.index}]`}>backpressured {percent(metrics.worst.backpressured)}</span>}
+          {metrics?.bottleneck ? (
+            <b className="weir-bottleneck" title={metrics.bottleneck.sentence}>! bottleneck</b>
+          ) : (
+            metrics?.level && <strong title="highest backpressure level of the subtasks">{metrics.level}</strong>
+          )}
+          {metrics?.worst && <span className="worst" title={`subtask with the highest pressure (backpressured or queued): [${metrics.worst.index}]`}>pressure {percent(metrics.worst.pressure)}</span>}
         </div>
       </div>
     </>

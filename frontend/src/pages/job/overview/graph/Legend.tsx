@@ -14,7 +14,7 @@ export function Legend() {
   return (
     <Box sx={{ display: 'flex', flexWrap: 'wrap', columnGap: 3, rowGap: 0.5, px: 2, py: 0.75, color: 'text.secondary', fontSize: '0.76rem', borderTop: 1, borderColor: 'divider' }}>
       {barriers && <Barriers />}
-      <Group name="Backpressure, worst subtask">
+      <Group name="Pressure (backpressured or queued), worst subtask">
         {Object.entries(LEVELS).map(([level, label]) => (
           <Item key={level} label={label}><i className="weir-swatch" style={{ background: `var(--weir-backpressure-${level})` }} /></Item>
         ))}

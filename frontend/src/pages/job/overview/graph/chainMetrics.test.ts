@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { checkpointDetail } from '../../../../fake/checkpoints';
-import { metricsOf } from '../../../../fake/metrics';
+import { bottleneckOf, metricsOf } from '../../../../fake/metrics';
 import { Installation } from '../../../../fake/installation';
 import { chainMetrics, edgeRate } from './chainMetrics';
 import { parseGraph } from '../../physicalGraph';
@@ -18,10 +18,10 @@ describe('metrics of a chain', () => {
     const metrics = chainMetrics(graph, subtasks, chains);
     for (const { index, parallelism } of graph.chains) {
       const own = subtasks.filter(({ chain }) => chain === index);
-      const worst = Math.max(...own.map((one) => one.backpressured_ms_per_s.at(-1)!)) / 1000;
+      const worst = Math.max(...own.map((one) => one.pressure_ms_per_s.at(-1)!)) / 1000;
       const result = metrics.get(index)!;
       expect(result.level).toBe(worst <= 0.1 ? 'ok' : worst <= 0.5 ? 'low' : 'high');
-      expect(result.worst!.backpressured).toBe(worst);
+      expect(result.worst!.pressure).toBe(worst);
       expect(result.busiest!.busy).toBe(Math.max(...own.map((one) => one.busy_ms_per_s.at(-1)!)) / 1000);
       expect(result.busiest).toBe(result.subtasks[result.busiest!.index]);
       expect(result.recordsInPerS).toBeCloseTo(own.reduce((sum, one) => sum + one.records_in_per_s.at(-1)!, 0));
@@ -32,8 +32,15 @@ describe('metrics of a chain', () => {
 
   it('the metrics of a chain are null without samples', () => {
     const result = chainMetrics(graph, [], []).get(0)!;
-    expect(result).toMatchObject({ level: null, worst: null, busiest: null, recordsInPerS: null, recordsOutPerS: null, stateBytes: null });
+    expect(result).toMatchObject({ level: null, worst: null, busiest: null, bottleneck: null, recordsInPerS: null, recordsOutPerS: null, stateBytes: null });
     expect(result.subtasks[0]).toMatchObject({ busy: null, backpressured: null });
+  });
+
+  it('a bottleneck belongs to the chain with the same operators, because the graph of another run can differ', () => {
+    const limiting = bottleneckOf({ ...job.template, backpressure: 0.9 }, 0)!;
+    const marked = (operators: string[]): number[] => [...chainMetrics(graph, subtasks, chains, { ...limiting, operators })].flatMap(([index, { bottleneck }]) => (bottleneck ? [index] : []));
+    expect(marked(limiting.operators)).toEqual([limiting.chain]);
+    expect(marked([...limiting.operators, 'other'])).toEqual([]);
   });
 
   it('metrics are matched to a chain by operators and not by chain index, because the graph of another run can differ', () => {

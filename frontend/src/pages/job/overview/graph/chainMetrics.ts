@@ -4,6 +4,7 @@ import { sum } from '../../../../shared/statistics';
 import type { Chain, Edge, PhysicalGraph } from '../../physicalGraph';
 
 export type Level = Schemas['BackpressureLevel'];
+export type Bottleneck = Schemas['BottleneckRead'];
 type Series = Schemas['SubtaskSeriesRead'];
 
 export interface SubtaskMetrics {
@@ -14,6 +15,8 @@ export interface SubtaskMetrics {
   idle: number | null;
   backpressured: number | null;
   queued: number | null;
+  /** The share of time in which other subtasks keep the subtask from running. The level is that of the pressure. */
+  pressure: number | null;
   recordsInPerS: number | null;
   recordsOutPerS: number | null;
   stateBytes: number | null;
@@ -21,10 +24,12 @@ export interface SubtaskMetrics {
 export interface ChainMetrics {
   /** The highest backpressure level of the chain's subtasks. */
   level: Level | null;
-  /** The subtask with the largest share of backpressured time. Null if not measured. */
+  /** The subtask with the highest pressure. Null if not measured. */
   worst: SubtaskMetrics | null;
-  /** The subtask with the largest share of busy time. Null if not measured. A bottleneck is busy while its upstream subtasks are backpressured. */
+  /** The subtask with the largest share of busy time. Null if not measured. */
   busiest: SubtaskMetrics | null;
+  /** The bottleneck of the job if it is in this chain, else null. */
+  bottleneck: Bottleneck | null;
   recordsInPerS: number | null;
   recordsOutPerS: number | null;
   stateBytes: number | null;
@@ -37,13 +42,14 @@ export const reportsMetrics = (state: Schemas['RunState']): boolean => state ===
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
 /**
- * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint.
+ * Aggregate metrics by chain. `measured` and `bottleneck` come from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint.
  * `measured` and `checkpoint` can be empty or belong to a different graph, so chains are matched by operators and not by index.
  */
 export function chainMetrics(
   { chains }: PhysicalGraph,
   measured: readonly Series[],
   checkpoint: readonly Schemas['ChainStatisticsRead'][],
+  bottleneck: Bottleneck | null = null,
 ): Map<number, ChainMetrics> {
   const series = new Map(measured.map((one) => [`${operatorKey(one)}.${one.index}`, one]));
   return new Map(
@@ -55,7 +61,7 @@ export function chainMetrics(
       return [
         chain.index,
         {
-          level, worst: most(subtasks, 'backpressured'), busiest: most(subtasks, 'busy'), subtasks,
+          level, worst: most(subtasks, 'pressure'), busiest: most(subtasks, 'busy'), bottleneck: bottleneck?.operators.join() === uids ? bottleneck : null, subtasks,
           recordsInPerS: sum(subtasks.map((one) => one.recordsInPerS)), recordsOutPerS: sum(subtasks.map((one) => one.recordsOutPerS)),
           stateBytes: sum(subtasks.map((one) => one.stateBytes)),
         },
@@ -70,6 +76,7 @@ function subtaskMetrics(index: number, series: Series | undefined, stateBytes: n
     index, stateBytes,
     level: series?.backpressure.at(-1) ?? null,
     busy: share(series?.busy_ms_per_s), idle: share(series?.idle_ms_per_s), backpressured: share(series?.backpressured_ms_per_s), queued: share(series?.queued_ms_per_s),
+    pressure: share(series?.pressure_ms_per_s),
     recordsInPerS: series?.records_in_per_s.at(-1) ?? null, recordsOutPerS: series?.records_out_per_s.at(-1) ?? null,
   };
 }
@@ -77,7 +84,7 @@ function subtaskMetrics(index: number, series: Series | undefined, stateBytes: n
 export const operatorKey = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
 
 /** Return the subtask with the largest share. If several subtasks have the same share, return the first of these subtasks. */
-function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'backpressured'): SubtaskMetrics | null {
+function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'pressure'): SubtaskMetrics | null {
   return subtasks.reduce<SubtaskMetrics | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { Installation } from '../../../../fake/installation';
+import { bottleneckOf } from '../../../../fake/metrics';
 import { chainMetrics } from './chainMetrics';
 import type { PhysicalGraph } from '../../physicalGraph';
 import type { GraphLayout } from './layout';
@@ -12,6 +14,7 @@ const graph: PhysicalGraph = {
 const placed: GraphLayout = { width: 500, height: 120, chains: new Map([[0, { x: 12, y: 12, width: 206, height: 90 }], [1, { x: 280, y: 12, width: 206, height: 90 }]]), edges: new Map() };
 const ALL = { x: 0, y: 0, width: 500, height: 120 };
 const none = chainMetrics(graph, [], []);
+const bottleneck = bottleneckOf(new Installation(1_800_000_000_000).jobs[1]!.template, 0)!;
 
 describe('graph nodes', () => {
   it('a node has the position that the layout computed, and a label', () => {
@@ -19,12 +22,14 @@ describe('graph nodes', () => {
     expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
-  it('the label of a node contains the highest busy and backpressured shares, even when the graph is zoomed out', () => {
-    const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
-    const metricsWith = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
+  it('the label of a node contains the highest busy share and pressure, and the bottleneck, even when the graph is zoomed out', () => {
+    const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, pressure: 0.03, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const metricsWith = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, pressure: 0.2 } }]]);
+    const limited = new Map([[0, { ...metricsWith.get(0)!, bottleneck }]]);
     for (const near of [ALL, null]) {
       const [first, second] = flowNodes(graph, placed, metricsWith, near);
-      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % backpressured (low)');
+      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low)');
+      expect(flowNodes(graph, placed, limited, near)[0]!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low), bottleneck');
       expect(second!.ariaLabel).toBe('op 1, 2 subtasks');
     }
   });
@@ -34,7 +39,7 @@ describe('graph nodes', () => {
   });
 
   it('zoomed-out nodes with the same level and label look the same; detailed nodes with the same metrics object look the same', () => {
-    const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
+    const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, pressure: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
     const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;
     expect(isEqualNode(far(busy), far({ ...busy, busy: 0.501 }))).toBe(true);

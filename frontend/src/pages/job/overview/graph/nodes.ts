@@ -89,7 +89,8 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
 function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
   const parts = [chainName(chain.operators, chain.index), pluralize(chain.parallelism, 'subtask')];
   if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);
-  if (metrics?.worst) parts.push(`up to ${percent(metrics.worst.backpressured)} backpressured${metrics.level ? ` (${metrics.level})` : ''}`);
+  if (metrics?.worst) parts.push(`up to ${percent(metrics.worst.pressure)} pressure${metrics.level ? ` (${metrics.level})` : ''}`);
+  if (metrics?.bottleneck) parts.push('bottleneck');
   return parts.join(', ');
 }
 

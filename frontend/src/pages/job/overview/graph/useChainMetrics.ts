@@ -15,8 +15,10 @@ const WINDOW_MS = 40_000;
 /** Do not check whether new metrics equal the old metrics. Comparing metrics is slow for thousands of subtasks, and some metrics always differ. */
 const STRUCTURAL_SHARING = false;
 
-/** Query the metrics of all subtasks over the last seconds. */
-export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
+type Metrics = Pick<Schemas['MetricsRead'], 'subtasks' | 'bottleneck'>;
+
+/** Query the metrics of all subtasks over the last seconds, and the bottleneck. */
+export function useSubtaskMetrics(): Metrics {
   const { id, state } = useJob();
   const running = reportsMetrics(state);
   const { data } = useQuery({
@@ -32,7 +34,7 @@ export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
         }),
       ),
   });
-  return running && data ? data.subtasks : NONE;
+  return running && data ? data : NO_METRICS;
 }
 
 /** Query the state sizes of the last completed checkpoint. The query is throttled, because several checkpoints can complete within a second. */
@@ -49,6 +51,7 @@ export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
 }
 
 const NONE: readonly never[] = [];
+const NO_METRICS: Metrics = { subtasks: [], bottleneck: null };
 
 /** Query the details of the replayed checkpoint. The details of a stored checkpoint never change, so they are fetched only once. */
 export function useReplayedCheckpoint(checkpointId: number | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
