@@ -216,7 +216,7 @@ def test_a_bottleneck_has_typed_fields() -> None:
         (3,),
         Cause.SKEWED_KEY,
     )
-    assert (found.busy, found.siblings_busy) == (1.0, pytest.approx(0.12)) and found.is_sink and not found.is_source
+    assert found.busy == 1.0 and found.siblings_busy == pytest.approx(0.12) and found.is_sink and not found.is_source
     assert found.since == NOW - timedelta(seconds=282), "the first sample only starts the first window"
 
 
