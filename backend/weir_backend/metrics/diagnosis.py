@@ -7,7 +7,7 @@ time between the samples, called a window. A frame contains one window of each s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -154,7 +154,7 @@ def diagnose(samples: Sequence[Sample], chains: Mapping[int, DeployedChain], *, 
     for sample in samples:
         slots[sample.slot].append(sample)
     current = [own for own in slots.values() if now - own[-1].at < CURRENT]
-    frames = _frames(current)
+    frames = _Frames(current)
     records, seconds = source_lags(own[-1].metrics["gauges"] for own in current)
     before = [older.metrics["gauges"] for own in current if (older := _older(own)) is not None]
     grows = len(before) == len(current) and any(map(_grows, (records, seconds), source_lags(before)))
@@ -200,17 +200,29 @@ _Frame: TypeAlias = Mapping[int, Sequence[_Load]]
 """Loads by chain."""
 
 
-def _frames(slots: Sequence[Sequence[Sample]]) -> list[_Frame]:
-    """Return the frames, the newest first. The windows of a slot follow each other without gaps, so that all frames together describe one
-    deployment."""
-    frames: list[defaultdict[int, list[_Load]]] = []
-    for own in slots:
-        for place, (before, sample) in enumerate(_windows(own)):
-            if place == len(frames):
-                frames.append(defaultdict(list))
-            for chain, load in _loads(before, sample):
-                frames[place][chain].append(load)
-    return [dict(frame) for frame in frames]
+class _Frames:
+    """The frames of one deployment, the newest first. The windows of a slot follow each other without gaps. A frame is computed when it is
+    needed: without a bottleneck, only the newest frame is needed."""
+
+    def __init__(self, slots: Iterable[Sequence[Sample]]) -> None:
+        self._windows = [list(_windows(own)) for own in slots]
+        self._computed: list[_Frame] = []
+
+    def __iter__(self) -> Iterator[_Frame]:
+        for place in range(max(map(len, self._windows), default=0)):
+            if place == len(self._computed):
+                self._computed.append(self._frame(place))
+            yield self._computed[place]
+
+    def newest(self) -> _Frame:
+        return next(iter(self), {})
+
+    def _frame(self, place: int) -> _Frame:
+        found: defaultdict[int, list[_Load]] = defaultdict(list)
+        for windows in self._windows:
+            for chain, load in _loads(*windows[place]) if place < len(windows) else ():
+                found[chain].append(load)
+        return dict(found)
 
 
 def _windows(own: Sequence[Sample]) -> Iterator[tuple[Sample, Sample]]:
@@ -274,12 +286,12 @@ def _input_pressure(frame: _Frame, own: DeployedChain) -> float:
 # ---- bottleneck --------------------------------------------------------------------------------
 
 
-def _bottleneck(frames: Sequence[_Frame], chains: Mapping[int, DeployedChain]) -> Bottleneck | None:
-    found = _limiting_chain(frames[0], chains) if frames else None
+def _bottleneck(frames: _Frames, chains: Mapping[int, DeployedChain]) -> Bottleneck | None:
+    found = _limiting_chain(frames.newest(), chains)
     if found is None:
         return None
-    since = min(load.begin for load in frames[0][found.chain])
-    for frame in frames[1:]:
+    since = min(load.begin for load in frames.newest()[found.chain])
+    for frame in frames:
         earlier = _limiting_chain(frame, chains)
         if earlier is None or earlier.chain != found.chain:
             break
@@ -368,27 +380,28 @@ def _cause(own: DeployedChain) -> Cause:
 # ---- stall -------------------------------------------------------------------------------------
 
 
-def _stall(frames: Sequence[_Frame], chains: Mapping[int, DeployedChain], lagging: set[str], now: datetime) -> Stall | None:
+def _stall(frames: _Frames, chains: Mapping[int, DeployedChain], lagging: set[str], now: datetime) -> Stall | None:
     """Return the busiest chain that has processed no records for at least ``STALLED_AFTER`` although records wait for it. ``lagging``
     contains the uids of the sources with lag."""
     found: list[tuple[float, Stall]] = []
-    for chain, loads in frames[0].items() if frames else ():
+    newest = frames.newest()
+    for chain, loads in newest.items():
         own = chains.get(chain)
         since = _reads_nothing_since(frames, chain)
         if own is None or since is None or now - since < STALLED_AFTER or max(load.pressure for load in loads) > HIGH_ABOVE:
             continue
-        waiting = _waiting_records(frames[0], chains, chain)
+        waiting = _waiting_records(newest, chains, chain)
         if not own.inputs:
             held_up = not lagging.isdisjoint(own.operators)
         else:
-            held_up = waiting > 0 if waiting is not None else _input_pressure(frames[0], own) > HIGH_ABOVE
+            held_up = waiting > 0 if waiting is not None else _input_pressure(newest, own) > HIGH_ABOVE
         if held_up:
             stall = Stall(chain, own.operators, not own.inputs, since)
             found.append((max(load.busy for load in loads), stall))
     return max(found, key=lambda one: (one[0], one[1].chain))[1] if found else None
 
 
-def _reads_nothing_since(frames: Sequence[_Frame], chain: int) -> datetime | None:
+def _reads_nothing_since(frames: _Frames, chain: int) -> datetime | None:
     since = None
     for frame in frames:
         loads = frame.get(chain, ())
