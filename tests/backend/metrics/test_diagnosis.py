@@ -191,7 +191,7 @@ SCENARIOS = {
         None,
     ),
     "queued time in a slot that idles": (
-        Scenario(THREE, [[Load(0.1, queued=0.3)], [Load(0.4)], [IDLE]], utilisation=0.4),
+        Scenario(THREE, [[Load(0.1, queued=0.3)], [Load(0.95)], [IDLE]], utilisation=0.4),
         None,
     ),
 }  # fmt: skip
@@ -280,6 +280,15 @@ def test_records_that_are_broadcast_are_counted_once_for_each_subtask() -> None:
     twice = [[Load(0.1, records_out=100)], [Load(1.0, records_in=100)] * 2]
     assert Scenario(("read", "out"), twice, partitioning="broadcast").diagnosis().bottleneck is None, "all records are read"
     assert Scenario(("read", "out"), [[Load(0.1, records_out=400)], [Load(1.0)] * 2]).diagnosis().bottleneck is not None
+    slower = [[Load(0.1, records_out=100)], [Load(1.0, records_in=60)] * 2]
+    assert Scenario(("read", "out"), slower, partitioning="broadcast").diagnosis().bottleneck is not None
+
+
+def test_the_chain_that_uses_most_of_the_time_of_all_saturated_slots_is_the_bottleneck() -> None:
+    queued = Load(0.1, queued=0.9)
+    loads = [[queued] * 4, [Load(0.5)] * 3 + [Load(0.3)], [Load(0.3)] * 3 + [Load(0.5)]]
+    found = Scenario(THREE, loads, utilisation=1.0).diagnosis().bottleneck
+    assert found is not None and (found.chain, found.subtasks, found.slot_saturated) == (1, (), True)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +322,8 @@ def test_a_chain_that_processes_no_records_while_records_wait_is_found() -> None
     )
     upstream_blocked = Scenario(THREE, [[Load(backpressured=1.0, records_in=0)] * 2, [STUCK] * 2, [Load(records_in=0)] * 2])
     found = upstream_blocked.diagnosis().stall
+    waits = Scenario(THREE, [[HELD_UP], [Load(backpressured=1.0, records_in=0)], [Load(1.0, records_in=1)]])
+    assert stall_of(waits) is None, "the sink still processes records"
     assert found is not None and found.operators == ("slow",), "the chain that is stuck, not the chains that wait for it"
 
 
