@@ -26,6 +26,7 @@ from tests.backend.serving import served
 
 from weir_backend.app import create_app
 from weir_backend.events import streams
+from weir_backend.kit import waiting
 from weir_backend.kit.access import digest, new_secret
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -39,7 +40,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 WAITING = {"wait_for_commands"}
 """Endpoints to which the test sends no requests, because they wait before they respond."""
 STREAM_S = 0.2
-"""Duration of event streams. A stream ends after this time, so that the response is complete."""
+"""Duration of event streams, and the maximum wait of requests. A stream ends after this time, so that the response is complete."""
 
 
 def _operations() -> dict[str, Any]:
@@ -95,6 +96,7 @@ def api(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         database = Database(settings.sqlalchemy_url, pool_size=2, name="weir tests")
         with pytest.MonkeyPatch.context() as patched, served(create_app(settings, RecordedTasks()), free_port()) as url:
             patched.setattr(streams, "STREAM_S", STREAM_S)
+            patched.setattr(waiting, "WAIT_S_MAX", STREAM_S)
             _send_events(url, new_run(database))
             yield ServedApi(url, database)
         database.close()

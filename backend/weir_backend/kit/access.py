@@ -135,6 +135,12 @@ def current_caller(request: Request, session: SessionDep, services: ServicesDep)
         raise
 
 
+async def waiting_caller(request: Request, services: ServicesDep) -> Caller:
+    """FastAPI dependency: the caller of a request that can wait. The transaction of ``waiting_caller`` ends before the request waits, so that a
+    waiting request holds no database connection."""
+    return await services.db_gate.run(lambda session: current_caller(request, session, services))
+
+
 def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Caller | None:
     """FastAPI dependency: the caller, or None if the request has no valid token."""
     try:
@@ -174,10 +180,13 @@ _CHECKS: dict[Callable[..., Any], Permission] = {}
 
 
 @cache
-def require_permission(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
+def require_permission(
+    permission: Permission, authenticate: Callable[..., Any] = current_caller
+) -> Callable[[Caller], Awaitable[Caller]]:
     """Return a FastAPI dependency that returns the caller. The dependency raises Forbidden if the caller lacks the permission."""
 
-    async def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
+    # FastAPI reads ``Annotated`` from the globals of this module, so it would not find ``authenticate``.
+    async def check(caller: Caller = Depends(authenticate)) -> Caller:  # noqa: B008  # FastAPI evaluates the default for each request
         caller.require(permission)
         return caller
 
@@ -193,4 +202,6 @@ def required_permission(dependency: Callable[..., Any]) -> Permission | None:
 OptionalCaller = Annotated[Caller | None, Depends(visitor)]
 ViewerCaller = Annotated[Caller, Depends(require_permission(Permission.VIEW))]
 OperatorCaller = Annotated[Caller, Depends(require_permission(Permission.OPERATE))]
+WaitingViewerCaller = Annotated[Caller, Depends(require_permission(Permission.VIEW, waiting_caller))]
+WaitingOperatorCaller = Annotated[Caller, Depends(require_permission(Permission.OPERATE, waiting_caller))]
 AdministratorCaller = Annotated[Caller, Depends(require_permission(Permission.ADMINISTER))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.notifications import run_key
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
+from weir_backend.kit.waiting import read_until
 from weir_backend.link import service
 from weir_backend.link.schemas import EventAckRead
 from weir_backend.runs.graph import GRAPH_BYTES_MAX
@@ -26,9 +26,6 @@ BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNAUTHENTICATED_BYTES_MAX
 """The maximum size of a batch. The maximum is large, because an event can contain the graph of the job."""
 READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
-POLL_INTERVAL_S = 10.0
-"""The interval, in seconds, at which a request that waits for commands also polls the database. The request polls, because a notification can be
-lost."""
 COMMAND_NUMBER_MAX = 1 << 53
 """The largest command number that a driver may report. The limit prevents a faulty driver from using up all command numbers."""
 
@@ -107,12 +104,5 @@ async def wait_for_commands(
     """Return the commands of the run after number `after`. If the run has no newer command yet, wait up to `wait_s` seconds for a
     command."""
     secret = bearer(request)
-    until = time.monotonic() + min(wait_s, WAIT_S_MAX)
     fetch = partial(service.commands_after, run_id=run_id, secret=secret, after=after)
-    with services.notifications.subscribe(run_key(run_id)) as subscription:
-        while True:
-            found = await services.db_gate.run(fetch)
-            left_s = until - time.monotonic()
-            if found or left_s <= 0 or await request.is_disconnected():
-                return found
-            await subscription.wait(min(left_s, POLL_INTERVAL_S))
+    return await read_until(request, services, run_key(run_id), fetch, bool, wait_s=min(wait_s, WAIT_S_MAX))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, object_session
 
 from weir_backend.errors import NotFound, or_raise
 from weir_backend.jobs import repository as jobs
@@ -13,6 +13,7 @@ from weir_backend.jobs.event_log import record_event
 from weir_backend.jobs.spec import seconds, with_defaults
 from weir_backend.kit.access import Caller
 from weir_backend.kit.clock import now
+from weir_backend.kit.notifications import job_key, publish
 from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
 from weir_backend.operations.lifecycle import ENDING, LEGAL, SETS_DESIRED_STATE, TO_RUN, OperationOutcome, timeout_of
@@ -63,12 +64,15 @@ def after_run(session: Session, job: Job, kind: OperationKind) -> int:
 
 
 def step(operation: Operation, text: str) -> None:
-    """Add a step to the operation, unless the newest step has the same text."""
+    """Add a step to the operation, unless the newest step has the same text. Wake the requests that wait for the operation."""
     if operation.state is OperationState.PENDING:
         move(operation, OperationState.RUNNING)
     if not operation.steps or operation.steps[-1]["text"] != text:
         # Assign a new list, because SQLAlchemy does not detect changes inside a list.
         operation.steps = [*operation.steps, {"at": now().isoformat(), "text": text}]
+        session = object_session(operation)
+        assert session is not None, "the caller has read the operation in a session"
+        publish(session, job_key(operation.job_id))
 
 
 def end(operation: Operation, outcome: OperationOutcome) -> None:
