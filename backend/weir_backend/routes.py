@@ -15,6 +15,7 @@ from weir_backend.auth.tokens.endpoints import router as tokens
 from weir_backend.auth.users.endpoints import router as users
 from weir_backend.checkpoints.endpoints import router as checkpoints
 from weir_backend.events.endpoints import router as events
+from weir_backend.job_manifests.endpoints import router as job_manifests
 from weir_backend.jobs.endpoints import router as jobs
 from weir_backend.link.endpoints import router as link
 from weir_backend.metrics.endpoints import root as prometheus
@@ -32,6 +33,7 @@ ROUTERS: Sequence[APIRouter] = (
     audit,
     artifacts,
     jobs,
+    job_manifests,
     operations,
     recovery,
     runs,

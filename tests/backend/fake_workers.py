@@ -22,12 +22,14 @@ from weir.protocol.events import (
     RunStateChanged,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation
+from weir_backend.job_manifests import service as job_manifests
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.heartbeats import Component, record_heartbeat
-from weir_backend.models import Checkpoint, CheckpointPin, Heartbeat, Job, PinHolder
+from weir_backend.kit.tasks import INSPECT_SPEC
+from weir_backend.models import Checkpoint, CheckpointPin, Heartbeat, Job, PinHolder, SpecCheck, SpecState
 from weir_backend.reconciler.service import Reconciler, mark_driver_lost
 from weir_backend.recovery.schemas import PlanInspection
 from weir_backend.recovery.service import record_inspection
@@ -90,6 +92,19 @@ class Platform:
             graph_id = repository.store_graph(session, graph_content(graph)) if problem is None else None
             service.compiled(session, self.tasks, spec, graph_id=graph_id, problem=problem)
         self.reconcile(job_id)
+
+    def check_specs(self, *, problem: str | None = None, name: str = "orders", found: PlanInspection = INTACT) -> None:
+        """Store the results of all checks of specs, as workers do. ``name`` is the name of the job in its code."""
+        graph = {"logical": {**GRAPH["logical"], "job": name}}
+        with self.database.session() as session:
+            ids = session.scalars(select(SpecCheck.id).where(SpecCheck.state == SpecState.COMPILING)).all()
+        for check_id in ids:
+            with self.database.session() as session:
+                graph_id = repository.store_graph(session, graph_content(graph)) if problem is None else None
+                job_manifests.record_compilation(session, self.tasks, check_id, graph_id=graph_id, problem=problem)
+            if (INSPECT_SPEC, (check_id,)) in self.tasks.enqueued:
+                with self.database.session() as session:
+                    job_manifests.record_inspection(session, check_id, found)
 
     def reconcile(self, job_id: int) -> None:
         with self.database.session() as session:

@@ -26,6 +26,7 @@ from weir_backend.models import (
     PlanState,
     RecoveryPlan,
     Run,
+    SpecCheck,
     Token,
 )
 
@@ -197,6 +198,10 @@ def delete_deliveries(session: Session, before: datetime, rows_max: int) -> int:
 
 def delete_idempotency_keys(session: Session, before: datetime, rows_max: int) -> int:
     return _delete_batch(session, IdempotencyKey, IdempotencyKey.id, IdempotencyKey.created_at < before, rows_max)
+
+
+def delete_spec_checks(session: Session, before: datetime, rows_max: int) -> int:
+    return _delete_batch(session, SpecCheck, SpecCheck.id, SpecCheck.created_at < before, rows_max)
 
 
 def delete_tokens(session: Session, before: datetime, rows_max: int) -> int:

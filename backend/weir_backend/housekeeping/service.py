@@ -65,6 +65,7 @@ CLEANUPS = (
     Cleanup("resolved alerts", _after_event_retention(repository.delete_resolved_alerts)),
     Cleanup("webhook deliveries", _after_event_retention(repository.delete_deliveries)),
     Cleanup("idempotency keys", _older(lambda _: timedelta(days=1), repository.delete_idempotency_keys)),
+    Cleanup("checks of specs", _older(lambda _: timedelta(hours=1), repository.delete_spec_checks)),
     Cleanup("expired tokens", _older(_month, repository.delete_tokens)),
     Cleanup(
         "heartbeats of hosts without drivers", _older(_month, lambda session, before, _: delete_host_heartbeats(session, before))

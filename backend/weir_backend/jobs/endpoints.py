@@ -34,8 +34,8 @@ router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, r
 
 @router.get("", operation_id="list_jobs")
 def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[JobRead]:
-    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
-    (true selects jobs that only a user can bring to their desired state)."""
+    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `labels` (an object:
+    selects jobs that have all these labels), `needs_attention` (true selects jobs that only a user can bring to their desired state)."""
     return read_jobs(session, caller, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.location import job_name_in_graph
 from weir_backend.errors import Invalid
+from weir_backend.kit.jsonb import clean
 from weir_backend.kit.listing import Fields, contains, equals, flag
 from weir_backend.models import (
     Checkpoint,
@@ -33,6 +34,12 @@ def _needs_attention() -> ColumnElement[bool]:
     return and_(Job.desired_state == DesiredState.RUNNING, stopped)
 
 
+def _has_labels(value: Any) -> ColumnElement[bool]:
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()) or clean(value) != value:
+        raise Invalid("invalid", 'filter: labels must be an object of strings, such as {"team": "etl"}.')
+    return Job.labels.contains(value)
+
+
 FIELDS = Fields(
     sortable={
         "id": Job.id,
@@ -46,6 +53,7 @@ FIELDS = Fields(
         "name": equals(Job.name, str),
         "q": contains(Job.name),
         "desired_state": lambda value: Job.desired_state.in_(_enum_values(value, DesiredState)),
+        "labels": _has_labels,
         "needs_attention": flag("needs_attention", _needs_attention),
     },
     default=("name", False),

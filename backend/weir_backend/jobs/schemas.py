@@ -6,15 +6,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints
 
 from weir_backend.actions.schemas import ActionRead
 from weir_backend.jobs.spec import JobSpec, with_defaults
-from weir_backend.kit.schemas import LongText, Name, RequestModel, ResponseModel, ShortText
+from weir_backend.kit.schemas import LongText, Name, RequestModel, ResponseModel
 from weir_backend.metrics.schemas import BottleneckRead
 from weir_backend.models import DesiredState, OperationKind, OperationState, RunState, SpecState
 
-Labels = Annotated[dict[Name, ShortText], Field(max_length=50)]
+_WORD = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+_DOMAIN_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+LabelKey = Annotated[str, StringConstraints(pattern=rf"^({_DOMAIN_LABEL}(\.{_DOMAIN_LABEL})*/)?{_WORD}$", max_length=317)]
+LabelValue = Annotated[str, StringConstraints(pattern=rf"^({_WORD})?$", max_length=63)]
+Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50)]
+"""Labels have the same syntax as in Kubernetes: a key such as ``team`` or ``example.com/team``, and a value of at most 63 characters."""
 
 
 class Health(StrEnum):

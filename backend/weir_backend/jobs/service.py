@@ -24,7 +24,19 @@ from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.jsonb import clean_text
 from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, Tasks, enqueue_after_commit
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Graph, Job, Operation, OperationKind, OperationState, Run, RunState, Spec, SpecState
+from weir_backend.models import (
+    Artifact,
+    DesiredState,
+    Graph,
+    Job,
+    Operation,
+    OperationKind,
+    OperationState,
+    Run,
+    RunState,
+    Spec,
+    SpecState,
+)
 from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
 from weir_backend.operations.lifecycle import OperationOutcome
@@ -107,12 +119,15 @@ def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: 
     return spec
 
 
+def artifact_of(session: Session, body: JobSpec) -> Artifact:
+    """Return the artifact of the spec, and lock it against deletion. Raises Invalid."""
+    problem = f"spec.artifact: no artifact has the digest {body.artifact}."
+    missing = Invalid("no-artifact", problem, "Upload the file to /artifacts first.")
+    return or_raise(artifacts.find_by_digest(session, body.artifact), missing)
+
+
 def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: int, body: JobSpec, comment: str) -> Spec:
-    artifact = artifacts.find_by_digest(session, body.artifact)
-    if artifact is None:
-        raise Invalid(
-            "no-artifact", f"spec.artifact: no artifact has the digest {body.artifact}.", "Upload the file to /artifacts first."
-        )
+    artifact = artifact_of(session, body)
     spec = Spec(
         job_id=job.id,
         number=number,

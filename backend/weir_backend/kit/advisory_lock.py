@@ -17,6 +17,7 @@ class LockKind(IntEnum):
 
     COMPILE = 0x7765_0001
     INSPECT = 0x7765_0002
+    CHECK_SPEC = 0x7765_0003
 
 
 @contextmanager

@@ -33,6 +33,8 @@ def run_key(run_id: int) -> str:
 
 ANY_JOB = "jobs"
 """Key of notifications about changes to any job."""
+SPEC_CHECKS = "spec-checks"
+"""Key of notifications about ended checks of specs."""
 ACCOUNTS = "accounts"
 """Key of notifications about revoked tokens and changed users."""
 

@@ -13,6 +13,10 @@ RECONCILE = "weir.reconcile"
 """``(job_id)``: move the job towards its desired state."""
 COMPILE = "weir.compile"
 """``(spec_id)``: load the user's code in a subprocess and compute its graph."""
+CHECK_SPEC = "weir.check_spec"
+"""``(check_id)``: load the user's code in a subprocess and compute its graph, for a spec that is not a version of a job yet."""
+INSPECT_SPEC = "weir.inspect_spec"
+"""``(check_id)``: compare the graph of a checked spec with the newest checkpoint of the job."""
 SUBMIT = "weir.submit"
 """``(run_id)``: start the driver of a run."""
 WATCH_DRIVERS = "weir.watch"
@@ -41,8 +45,8 @@ CODE_QUEUE = "weir.code"
 BACKGROUND_QUEUE = "weir.chores"
 """The queue of tasks that wait for external storage or servers, or that process many rows."""
 QUEUES = (DEFAULT_QUEUE, CODE_QUEUE, BACKGROUND_QUEUE)
-_QUEUE_OF = {COMPILE: CODE_QUEUE} | dict.fromkeys(
-    (INSPECT, VERIFY, COLLECT_GARBAGE, PIN, DELIVER, HOUSEKEEPING, REASSIGN_JOBS), BACKGROUND_QUEUE
+_QUEUE_OF = dict.fromkeys((COMPILE, CHECK_SPEC), CODE_QUEUE) | dict.fromkeys(
+    (INSPECT, INSPECT_SPEC, VERIFY, COLLECT_GARBAGE, PIN, DELIVER, HOUSEKEEPING, REASSIGN_JOBS), BACKGROUND_QUEUE
 )
 
 

@@ -17,7 +17,7 @@ from weir_backend.models.alerts import (
 from weir_backend.models.base import Base
 from weir_backend.models.checkpoints import Checkpoint, CheckpointPin, CheckpointState, PinHolder, Verification
 from weir_backend.models.heartbeats import Heartbeat
-from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecState
+from weir_backend.models.jobs import Artifact, ArtifactContent, ArtifactKind, DesiredState, Graph, Job, Spec, SpecCheck, SpecState
 from weir_backend.models.operations import (
     Operation,
     OperationKind,

@@ -148,6 +148,33 @@ class Spec(Base):
     created_at: Mapped[Created]
 
 
+class SpecCheck(Base):
+    """The check of a spec that is not stored as a version yet: a worker compiles the user code, and compares the graph with the newest checkpoint
+    of the job. A request for the same spec uses the result of the check. Old checks are deleted."""
+
+    __tablename__ = "spec_checks"
+    __table_args__ = (Index(None, "created_at"), Index(None, "artifact_id"))
+
+    id: Mapped[Key]
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+    """SHA-256 of the job, its version and the spec. After a change of the job, a new check is necessary."""
+    job_id: Mapped[int | None] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
+    """The job that will run the spec, or None if the job does not exist yet."""
+    artifact_id: Mapped[int] = mapped_column(ForeignKey("artifacts.id", ondelete="CASCADE"))
+    body: Mapped[dict[str, Any]]
+    """The fields of ``jobs.spec.JobSpec``."""
+    state: Mapped[SpecState] = mapped_column(word(SpecState, "state"))
+    """The state is COMPILING until the whole check has ended."""
+    problem: Mapped[str | None]
+    """Why the code does not compile, as shown to the user."""
+    graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
+    inspection: Mapped[dict[str, Any] | None]
+    """The fields of ``recovery.schemas.PlanInspection``. The inspection is None if the job does not exist yet."""
+    enqueued_at: Mapped[Created]
+    """When Weir last enqueued the check. If the task of the check is lost, Weir enqueues the check again."""
+    created_at: Mapped[Created]
+
+
 class Graph(Base):
     """A physical graph with its logical graph, identified by its content."""
 

@@ -21,7 +21,7 @@ from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Listing, page
 from weir_backend.link.fencing import fence
-from weir_backend.models import DesiredState, Failure, Job, Run, RunState, Spec
+from weir_backend.models import DesiredState, Failure, Job, Run, RunState, Spec, SpecCheck
 from weir_backend.runs import repository
 from weir_backend.runs.reachability import shown_state, unreachable_before
 from weir_backend.runs.schemas import GraphRead, RunRead
@@ -110,8 +110,8 @@ def _start_as_dict(start: RunStart) -> dict[str, Any]:
     return {"mode": "resume", **more} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint, **more}
 
 
-def checkpoint_directory(settings: Settings, job: Job, spec: Spec) -> str:
-    """Return the checkpoint directory that the job uses with the spec version ``spec``."""
+def checkpoint_directory(settings: Settings, job: Job, spec: Spec | SpecCheck) -> str:
+    """Return the checkpoint directory that the job uses with the spec ``spec``."""
     chosen: dict[str, Any] = spec.body["checkpointing"]
     return chosen["directory"] or str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}" / str(job.lineage))
 

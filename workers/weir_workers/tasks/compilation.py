@@ -17,11 +17,13 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from weir.errors import ConfigError
 from weir_backend.artifacts import repository as artifacts
+from weir_backend.job_manifests import repository as job_manifests
+from weir_backend.job_manifests import service as job_manifest_service
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.advisory_lock import LockKind, try_advisory_lock
-from weir_backend.models import Artifact, Spec, SpecState
-from weir_backend.runs.graph import GRAPH_BYTES_MAX, graph_content
+from weir_backend.models import Artifact, Spec, SpecCheck, SpecState
+from weir_backend.runs.graph import GRAPH_BYTES_MAX, GraphContent, graph_content
 from weir_backend.runs.repository import store_graph
 from weir_workers.context import Context, current
 from weir_workers.drivers import command
@@ -57,24 +59,52 @@ def _compile(context: Context, spec_id: int) -> None:
         artifact = artifacts.find(session, spec.artifact_id)
         assert artifact is not None, "a spec keeps its artifact"
         data = artifacts.content(session, artifact.id)
-    graph, problem = None, None
-    try:
-        graph = graph_content(compiled(spec, artifact, data, also=context.settings.compile_environment))
-    except ConfigError as error:
-        problem = str(error)
-    except SoftTimeLimitExceeded:
-        problem = "loading the job file takes too long"
-    except Exception as error:
-        # Store any failure, because a spec without a result would be compiled again forever.
-        log.exception("cannot compile a spec", spec=spec_id)
-        problem = f"compilation failed: {type(error).__name__}: {error}"
+    graph, problem = _result(context, spec, artifact, data)
     with context.database.session() as session:
         graph_id = store_graph(session, graph) if graph is not None else None
         service.compiled(session, context.tasks, jobs.find_spec_by_id(session, spec_id), graph_id=graph_id, problem=problem)
     reconcile_job(context, spec.job_id)
 
 
-def compiled(spec: Spec, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
+@task("weir.check_spec", time_limit_s=115)
+def check_spec(check_id: int) -> None:
+    """Compile a spec that is not a version of a job yet, and store its graph, or the reason why it does not compile."""
+    context = current()
+    with try_advisory_lock(context.database, LockKind.CHECK_SPEC, check_id) as locked:
+        if locked:
+            compile_checked_spec(context, check_id)
+
+
+def compile_checked_spec(context: Context, check_id: int) -> None:
+    with context.database.session() as session:
+        check = job_manifests.find_check_by_id(session, check_id)
+        if check is None or check.state is not SpecState.COMPILING or check.graph_id is not None:
+            return
+        artifact = artifacts.find(session, check.artifact_id)
+        if artifact is None:
+            return
+        data = artifacts.content(session, artifact.id)
+    graph, problem = _result(context, check, artifact, data)
+    with context.database.session() as session:
+        graph_id = store_graph(session, graph) if graph is not None else None
+        job_manifest_service.record_compilation(session, context.tasks, check_id, graph_id=graph_id, problem=problem)
+
+
+def _result(context: Context, spec: Spec | SpecCheck, artifact: Artifact, data: bytes) -> tuple[GraphContent | None, str | None]:
+    """Return the graph, or the reason why the spec does not compile."""
+    try:
+        return graph_content(compiled(spec, artifact, data, also=context.settings.compile_environment)), None
+    except ConfigError as error:
+        return None, str(error)
+    except SoftTimeLimitExceeded:
+        return None, "loading the job file takes too long"
+    except Exception as error:
+        # Store any failure, because a spec without a result would be compiled again forever.
+        log.exception("cannot compile a spec", table=spec.__tablename__, id=spec.id)
+        return None, f"compilation failed: {type(error).__name__}: {error}"
+
+
+def compiled(spec: Spec | SpecCheck, artifact: Artifact, data: bytes, *, also: str = "") -> dict[str, Any]:
     """Return the physical graph. ``also``: see ``command.compile_environment``. Raises ConfigError with a message for the user."""
     with tempfile.TemporaryDirectory(prefix="weir-compile-") as made:
         folder = Path(made)

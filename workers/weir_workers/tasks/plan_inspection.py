@@ -9,10 +9,12 @@ from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints import repository as checkpoints
 from weir_backend.checkpoints import verification
+from weir_backend.job_manifests import repository as job_manifests
+from weir_backend.job_manifests import service as job_manifest_service
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.advisory_lock import LockKind, try_advisory_lock
 from weir_backend.kit.tasks import RECONCILE
-from weir_backend.models import Graph, RecoveryPlan, Spec, SpecState
+from weir_backend.models import Graph, RecoveryPlan, Spec, SpecCheck, SpecState
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.external_path import allowed_roots
 from weir_backend.runs.service import checkpoint_directory
@@ -70,6 +72,38 @@ def inspect_plan(context: Context, plan_id: int) -> None:
         context.tasks.enqueue(RECONCILE, waiting_job)
 
 
+@task("weir.inspect_spec", time_limit_s=115)
+def inspect_spec(check_id: int) -> None:
+    """Compare the graph of a spec that is being checked with the newest checkpoint of the job. The task needs no lock, because it only reads."""
+    inspect_checked_spec(current(), check_id)
+
+
+def inspect_checked_spec(context: Context, check_id: int) -> None:
+    """Inspect storage as for a plan that upgrades the job to the spec."""
+    with context.database.session() as session:
+        check = job_manifests.find_check_by_id(session, check_id)
+        job = jobs.find(session, check.job_id) if check is not None and check.job_id is not None else None
+        if check is None or job is None or check.state is not SpecState.COMPILING:
+            return
+        subject = InspectionRequest(
+            directory=checkpoint_directory(context.settings, job, check),
+            wanted=_version(session, check),
+            checkpoint=None,
+            without_state=False,
+            path=None,
+            checkpoint_at_path=None,
+            allowed=(),
+        )
+    number = newest_of(subject)
+    if number is not None:
+        with context.database.session() as session:
+            subject = replace(subject, maker=_version_that_took(session, job.id, number))
+    found = inspect_storage(subject)
+    assert found is not None, "the inspection of the newest checkpoint verifies no files"
+    with context.database.session() as session:
+        job_manifest_service.record_inspection(session, check_id, found)
+
+
 def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> InspectionRequest:
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
@@ -87,7 +121,7 @@ def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec)
     )
 
 
-def _version(session: Session, spec: Spec) -> Version | None:
+def _version(session: Session, spec: Spec | SpecCheck) -> Version | None:
     graph = session.get(Graph, spec.graph_id) if spec.graph_id is not None else None
     if graph is None:
         return None
