@@ -28,7 +28,8 @@ def find_version(session: Session, job: Job, body: Mapping[str, Any]) -> Spec | 
     """Return the version of the job with this body. Prefer the current version to other versions. Ignore versions that do not compile, and versions
     other than the current version that are still being compiled."""
     recent = jobs.specs_of(job.id).order_by(Spec.number.desc()).limit(VERSIONS_COMPARED_MAX)
-    for spec in filter(None, (jobs.find_spec(session, job.id, job.spec_number), *session.scalars(recent))):
+    candidates: list[Spec | None] = [jobs.find_spec(session, job.id, job.spec_number), *session.scalars(recent)]
+    for spec in filter(None, candidates):
         usable = spec.state is SpecState.VALID or (spec.state is SpecState.COMPILING and spec.number == job.spec_number)
         if usable and with_defaults(spec.body) == body:
             return spec

@@ -18,6 +18,8 @@ class Exit(IntEnum):
     """The job failed, an operation failed, or an operation did not end within ``--timeout``."""
     USAGE = 2
     """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
+    CHANGES = 2
+    """``weir apply --dry-run`` or ``weir diff -f`` found changes. Both commands report errors with JOB_FAILED, so that they never mean changes."""
     SUPERSEDED = 3
     """Another driver has taken over the job. This command has stopped its driver, and does not start the job again."""
     CANCELED = 4

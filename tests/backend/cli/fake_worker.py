@@ -21,6 +21,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from weir.link.delivery import EventBatch, Stored
 from weir.link.http import LinkAddress, LinkClient
@@ -46,12 +47,13 @@ from weir.protocol.events import (
 from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir_backend.artifacts import repository as artifacts
+from weir_backend.job_manifests import service as job_manifests
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.kit.tasks import COMPILE, INSPECT, PIN, RECONCILE, SUBMIT
-from weir_backend.models import Checkpoint, Job, Run
+from weir_backend.kit.tasks import CHECK_SPEC, COMPILE, INSPECT, INSPECT_SPEC, PIN, RECONCILE, SUBMIT
+from weir_backend.models import Checkpoint, Job, Run, SpecCheck
 from weir_backend.reconciler.service import Reconciler
 from weir_backend.recovery import repository as plans
 from weir_backend.recovery import service as plan_service
@@ -166,6 +168,11 @@ class Worker:
     def _execute_task(self, name: str, key: int) -> None:
         if name == COMPILE:
             self._compile(key)
+        elif name == CHECK_SPEC:
+            self._check_spec(key)
+        elif name == INSPECT_SPEC:
+            with self.database.session() as session:
+                job_manifests.record_inspection(session, key, self._inspection(None, 0))
         elif name == RECONCILE:
             with self.database.session() as session:
                 Reconciler(self.settings, self).reconcile(session, key)
@@ -182,10 +189,18 @@ class Worker:
     def _compile(self, spec_id: int) -> None:
         with self.database.session() as session:
             spec = jobs.find_spec_by_id(session, spec_id)
-            broken = b"broken" in artifacts.content(session, spec.artifact_id)
-            graph_id = None if broken else repository.store_graph(session, graph_content(self.graph))
-            problem = "job.py:3: there is no column 'fligth'; did you mean 'flight'?" if broken else None
+            graph_id, problem = self._graph(session, spec.artifact_id)
             service.compiled(session, self, spec, graph_id=graph_id, problem=problem)
+
+    def _check_spec(self, check_id: int) -> None:
+        with self.database.session() as session:
+            graph_id, problem = self._graph(session, session.get_one(SpecCheck, check_id).artifact_id)
+            job_manifests.record_compilation(session, self, check_id, graph_id=graph_id, problem=problem)
+
+    def _graph(self, session: Session, artifact_id: int) -> tuple[int | None, str | None]:
+        if b"broken" in artifacts.content(session, artifact_id):
+            return None, "job.py:3: there is no column 'fligth'; did you mean 'flight'?"
+        return repository.store_graph(session, graph_content(self.graph)), None
 
     def _submit(self, run_id: int) -> None:
         with self.database.session() as session:
@@ -204,7 +219,6 @@ class Worker:
             target = preview["checkpoint"]
             if preview["without_state"] or preview["path"] is not None:
                 target = 0
-            intact = target not in self.damaged
             newest = self._numbers[plan.job_id]
             external = ExternalCheckpointRead(
                 job="old flights",
@@ -213,25 +227,30 @@ class Worker:
                 state_bytes=9,
                 is_savepoint=True,
             )
-            found = PlanInspection(
-                intact=intact,
-                damage=None if intact else "0001/read-0.arrow has a different checksum",
-                files=2,
-                bytes=2_000,
-                abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
-                reinstated=[],
-                sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
-                sinks=[
-                    SinkEffect(sink="files", kind="parquet", revocable=True),
-                    SinkEffect(sink="console", kind="console", revocable=False),
-                ],
-                notes=[],
-                incompatibility=self.incompatibility,
-                external_checkpoint=external if preview["path"] is not None else None,
-            )
+            found = self._inspection(target, newest, external if preview["path"] is not None else None)
             waiting = plan_service.record_inspection(session, self.settings, plan_id, found)
         if waiting is not None:
             self.enqueue(RECONCILE, waiting)
+
+    def _inspection(self, target: int | None, newest: int, external: ExternalCheckpointRead | None = None) -> PlanInspection:
+        """Return the inspection for a plan that restores the checkpoint ``target``."""
+        intact = target not in self.damaged
+        return PlanInspection(
+            intact=intact,
+            damage=None if intact else "0001/read-0.arrow has a different checksum",
+            files=2,
+            bytes=2_000,
+            abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
+            reinstated=[],
+            sources=[SourcePosition(source="read", splits=[SPLIT])] if target else [],
+            sinks=[
+                SinkEffect(sink="files", kind="parquet", revocable=True),
+                SinkEffect(sink="console", kind="console", revocable=False),
+            ],
+            notes=[],
+            incompatibility=self.incompatibility,
+            external_checkpoint=external,
+        )
 
 
 class Driver(threading.Thread):

@@ -81,7 +81,7 @@ def test_the_script_does_not_undo_an_unhealthy_first_version(deploy: Deploy, job
 def test_a_version_that_does_not_compile_does_not_change_the_job(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("broken"), "flights")
-    assert done.returncode == 1 and "did you mean 'flight'?" in done.stderr
+    assert done.returncode == 2 and "did you mean 'flight'?" in done.stderr
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 

@@ -17,7 +17,7 @@ from weir.cli import extras
 
 ROOT = Path(__file__).parents[3]
 # Maps the name of a distribution to the name of its module, if the two names differ.
-MODULES = {"prometheus-client": "prometheus_client"}
+MODULES = {"prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 # A program that runs the CLI while only the base dependencies can be imported. The last line of the output lists the loaded
 # modules.
 CLIENT_ONLY = """
@@ -66,7 +66,7 @@ def test_the_runtime_extra_lists_all_packages_that_runtime_commands_check_for() 
     found = project()
     assert found["name"] == extras.DISTRIBUTION
     assert modules_of(found["optional-dependencies"]["runtime"]) == set(extras.RUNTIME)
-    assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2"}
+    assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2", "yaml"}
 
 
 def test_the_platform_extra_includes_runtime_and_the_embedded_extra_includes_platform() -> None:

@@ -18,6 +18,7 @@ from weir.cli.client.schemas import (
     CheckpointRead,
     EventRead,
     JobRead,
+    ManifestResultRead,
     OperationRead,
     PlanRead,
     SessionCreatedRead,
@@ -93,12 +94,6 @@ class ApiClient:
         rows = self.rows("/jobs", limit=1, filter={"name": name})
         return cast(JobRead, rows[0]) if rows else None
 
-    def create_job(self, draft: Mapping[str, Any]) -> JobRead:
-        return cast(JobRead, self._post("/jobs", draft))
-
-    def update_job(self, job: JobRead, change: Mapping[str, Any]) -> JobRead:
-        return cast(JobRead, self.http.request("PATCH", f"/jobs/{job['id']}", json=change, headers=_if_match(job)).json())
-
     def delete_job(self, job: JobRead) -> None:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
 
@@ -106,6 +101,11 @@ class ApiClient:
         """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints`` or ``checkpoints``. Only ``start``
         accepts a ``body``."""
         return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}", body))
+
+    def apply_manifest(self, name: str, manifest: Mapping[str, Any], *, dry_run: bool, wait_s: float) -> ManifestResultRead:
+        """Raises Refused with the code ``still-checking`` if the check of the code does not end within ``wait_s``."""
+        params = {"dry_run": "true" if dry_run else "false", "wait": _milliseconds(wait_s)}
+        return cast(ManifestResultRead, self.http.request("PUT", f"/jobs/{name}", params=params, json=manifest).json())
 
     # ---- artifacts and specs -------------------------------------------------------------------------
 
@@ -125,9 +125,6 @@ class ApiClient:
         """Newest first."""
         return cast("list[SpecRead]", self.rows(f"/jobs/{job_id}/specs", limit=limit))
 
-    def add_spec(self, job: JobRead, draft: Mapping[str, Any]) -> SpecRead:
-        return cast(SpecRead, self.http.request("POST", f"/jobs/{job['id']}/specs", json=draft, headers=_if_match(job)).json())
-
     def diff(self, job_id: int, before: int, after: int) -> SpecDiffRead:
         return cast(SpecDiffRead, self._get(f"/jobs/{job_id}/specs/{before}/diff/{after}"))
 
@@ -137,8 +134,12 @@ class ApiClient:
 
     # ---- operations and plans --------------------------------------------------------------------
 
-    def operation(self, operation_id: int) -> OperationRead:
-        return cast(OperationRead, self._get(f"/operations/{operation_id}"))
+    def operation(self, operation_id: int, *, wait_s: float = 0.0, after_steps: int | None = None) -> OperationRead:
+        """Return an operation. Wait up to ``wait_s`` until the operation ends, or until it has more than ``after_steps`` steps."""
+        params: dict[str, str | int] = {"wait": _milliseconds(wait_s)}
+        if after_steps is not None:
+            params["after_steps"] = after_steps
+        return cast(OperationRead, self.http.request("GET", f"/operations/{operation_id}", params=params).json())
 
     def operations(self, job_id: int | None, limit: int) -> list[OperationRead]:
         """Newest first."""
@@ -212,6 +213,10 @@ class ApiClient:
 
     def revoke_token(self, token_id: int) -> None:
         self.http.request("DELETE", f"/tokens/{token_id}")
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{max(0, round(seconds * 1_000))}ms"
 
 
 def _if_match(job: JobRead) -> dict[str, str]:

@@ -11,6 +11,8 @@ CommandError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weir.cli.exit_codes import CommandError, Exit
 
 
@@ -20,15 +22,17 @@ class NotConfigured(CommandError):
 
 
 class Refused(CommandError):
-    """``status`` and ``code`` are the status and the code of the problem in the API's response.
+    """``status`` and ``code`` are the status and the code of the problem in the API's response. ``invalid`` contains the path and
+    the problem of each invalid field of the request.
 
     If the error does not come from a response, ``status`` is 0 and ``code`` is ''.
     """
 
-    def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
+    def __init__(self, message: str, *, status: int = 0, code: str = "", invalid: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.invalid = invalid
 
 
 class NotAllowed(Refused):

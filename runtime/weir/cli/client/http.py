@@ -73,14 +73,14 @@ class HttpClient:
     ) -> httpx2.Response:
         """Send a request and return the successful response. ``path`` is relative to ``/api/v1``.
 
-        A failing GET is retried. A failing POST is also retried, because it has an idempotency key. With ``once``, a POST is not
+        A failing GET or PUT is retried. A failing POST is also retried, because it has an idempotency key. With ``once``, a POST is not
         retried, because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
         """
         all_headers = dict(headers or {})
         if method == "POST" and not once:
             all_headers.setdefault(KEY, secrets.token_hex(16))
         request = self._client.build_request(method, API + path, params=params, json=json, content=content, headers=all_headers)
-        response = self._send(request, repeatable=method == "GET" or KEY in all_headers)
+        response = self._send(request, repeatable=method in ("GET", "PUT") or KEY in all_headers)
         if response.is_success:
             return response
         raise self._error_of(response)
@@ -151,7 +151,14 @@ class HttpClient:
             return NotAllowed(message, status=status, code=code)
         if status >= 500:
             return Unreachable(f"The platform at {self.endpoint.url} cannot serve this request now. {message}")
-        return Refused(message, status=status, code=code)
+        return Refused(message, status=status, code=code, invalid=_invalid_fields(problem))
+
+
+def _invalid_fields(problem: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the paths of the invalid fields in the body of the request, and their problems."""
+    errors = problem.get("errors")
+    found = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    return [(str(one.get("where", "")).removeprefix("body."), str(one.get("what", ""))) for one in found]
 
 
 def _sentences(detail: str, next_step: str) -> str:

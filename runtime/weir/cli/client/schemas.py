@@ -54,6 +54,7 @@ class JobRead(TypedDict):
     id: int
     name: str
     description: str
+    labels: dict[str, str]
     desired_state: str
     state: str
     health: str
@@ -166,6 +167,19 @@ class SpecDiffRead(TypedDict):
     operators_added: list[str]
     operators_removed: list[str]
     operators_changed: list[str]
+
+
+class ManifestResultRead(TypedDict):
+    name: str
+    dry_run: bool
+    actions: list[str]
+    changes: list[FieldChange]
+    spec: int
+    spec_before: int | None
+    diff: SpecDiffRead | None
+    plan: PlanRead | None
+    operation: OperationRead | None
+    job: JobRead | None
 
 
 class TokenRead(TypedDict):

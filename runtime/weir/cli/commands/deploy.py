@@ -15,24 +15,11 @@ import typer
 from weir.cli import options
 from weir.cli.client.api import ApiClient, open_client
 from weir.cli.client.errors import OperationFailed, Refused
-from weir.cli.client.schemas import JobRead, OperationRead, SpecRead
-from weir.cli.commands.plans import discarded_on_error
-from weir.cli.commands.waiting import (
-    Deadline,
-    wait_for_compilation,
-    wait_for_inspection,
-    wait_for_operation,
-    wait_until_healthy,
-)
+from weir.cli.client.schemas import JobRead, ManifestResultRead, OperationRead
+from weir.cli.commands.waiting import Deadline, apply_manifest, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
 from weir.cli.output import OutputFormat, OutputOption, print_json
 
-SPECS_COMPARED_MAX = 50
-"""The maximum number of older versions that are compared with the new version."""
-ATTEMPTS = 3
-"""The maximum number of attempts to deploy. An attempt fails if another user changes the job during the attempt."""
-_CONFLICTS = frozenset({"changed", "job-changed", "name-taken", "being-inspected"})
-"""Problem codes of the API after which another attempt to deploy can succeed."""
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
 """Kinds of operations that end as soon as the job is running."""
 _TARGET = re.compile(r"(?P<path>.+?\.(?:py|zip|whl))(?::(?P<entry>.*))?", re.DOTALL)
@@ -101,8 +88,8 @@ def deploy_command(
 ) -> None:
     """Create a job from a file, or upgrade an existing job to the code in the file.
 
-    Deploying the same version again changes nothing. An omitted option gets its default value, even if the job currently has a
-    different value.
+    If the code does not compile, the command changes nothing. Deploying the same version again changes nothing. An omitted option
+    gets its default value, even if the job currently has a different value.
     """
     deadline = Deadline(options.timeout_s(timeout))
     deployment = DeployRequest(
@@ -156,7 +143,7 @@ def deploy_command(
     if output is OutputFormat.TEXT:
         for note in outcome.notes:
             typer.echo(f"Job '{name}': {note}")
-        if outcome.changed or wait:
+        if outcome.changed or wait or outcome.spec != outcome.job["spec_number"]:
             typer.echo(_result(outcome, waited=wait))
 
 
@@ -301,17 +288,6 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
     }
 
 
-def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether ``other`` contains all fields of ``body``, with equal values.
-
-    Additional fields of ``other`` are ignored. Additional fields inside ``checkpointing`` and ``timeouts`` are also ignored.
-    """
-    return all(
-        name in other and (is_same(value, other[name]) if name in ("checkpointing", "timeouts") else value == other[name])
-        for name, value in body.items()
-    )
-
-
 # ---- the deployment ----------------------------------------------------------------------------
 
 
@@ -336,117 +312,67 @@ class DeployResult:
 
 def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
     """Create or upgrade the job, without waiting until it runs. Raises Refused, OperationFailed, AbortedByUser, Unreachable."""
-    for attempts_left in reversed(range(ATTEMPTS)):
-        try:
-            return _deploy(client, deployment, deadline)
-        except Refused as error:
-            if error.code not in _CONFLICTS or attempts_left == 0:
-                raise
-            print_message("  Another user changed the job. Retrying.")
-    raise AssertionError("the last attempt either returns or raises an error")
-
-
-def _deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
     job = client.job_named(deployment.name)
-    if job is None:
-        return _create(client, deployment)
-    current = client.spec(job["id"], job["spec_number"])
-    body = spec_body(deployment.code, deployment.settings, current["body"])
-    updated = _update_description(client, job, deployment)
-    job = updated or job
-    if is_same(body, current["body"]):
-        return _keep_version(client, deployment, job, current, changed=updated is not None)
-    _upload(client, deployment.code)
-    spec = _find_or_add_spec(client, job, body, deployment)
-    job = client.job(job["id"])
-    if not deployment.start:
-        note = f"version {job['spec_number']} stays the current version (--no-start)."
-        return DeployResult(job, spec["number"], job["spec_number"], changed=True, notes=[note])
-    return _upgrade(client, deployment, job, spec, deadline)
+    current = client.spec(job["id"], job["spec_number"])["body"] if job is not None else None
+    manifest = {
+        "description": (job["description"] if job is not None else "")
+        if deployment.description is None
+        else deployment.description,
+        "labels": job["labels"] if job is not None else {},
+        "desired_state": "RUNNING" if deployment.start else None,
+        "spec": spec_body(deployment.code, deployment.settings, current),
+        "upgrade_mode": deployment.mode,
+        "comment": deployment.comment,
+    }
+    upload(client, deployment.code)
+    return _result_of(apply_manifest(client, deployment.name, manifest, deadline, dry_run=False))
 
 
-def _upload(client: ApiClient, code: Code) -> None:
+def upload(client: ApiClient, code: Code) -> None:
+    """Upload the code, unless the platform has it."""
     if client.artifact(code.digest) is None:
         print_message(f"  Uploading {code.name}")
         client.upload(code.name, code.data)
 
 
-def _create(client: ApiClient, deployment: DeployRequest) -> DeployResult:
-    body = spec_body(deployment.code, deployment.settings, None)
-    _upload(client, deployment.code)
-    draft = {
-        "name": deployment.name,
-        "description": deployment.description or "",
-        "spec": body,
-        "comment": deployment.comment,
-        "start": deployment.start,
-    }
-    job = client.create_job(draft)
-    return DeployResult(job, 1, None, changed=True, operation=job["operation"])
-
-
-def _update_description(client: ApiClient, job: JobRead, deployment: DeployRequest) -> JobRead | None:
-    """Return the updated job, or None if the description does not change."""
-    if deployment.description is None or deployment.description == job["description"]:
-        return None
-    return client.update_job(job, {"description": deployment.description})
-
-
-def _keep_version(
-    client: ApiClient, deployment: DeployRequest, job: JobRead, current: SpecRead, *, changed: bool
-) -> DeployResult:
-    number = current["number"]
-    if current["state"] == "INVALID":
-        raise OperationFailed(
-            f"Version {number} of job '{job['name']}' has the same code and options, and does not compile: {current['problem']}"
-        )
-    outcome = DeployResult(job, number, number, changed, operation=job["operation"])
-    if deployment.start and job["desired_state"] != "RUNNING":
-        outcome.operation = client.verb(job["id"], "start")
-        outcome.changed = True
-        outcome.notes.append(f"version {number} is unchanged. The job was {job['desired_state']} and is starting.")
-    elif not changed:
-        outcome.notes.append(f"version {number} is unchanged.")
+def _result_of(result: ManifestResultRead) -> DeployResult:
+    job, spec, plan = result["job"], result["spec"], result["plan"]
+    assert job is not None, "only a dry run returns no job"
+    outcome = DeployResult(
+        job,
+        spec,
+        result["spec_before"],
+        changed=bool(result["actions"]),
+        plan=plan["id"] if plan is not None else None,
+        operation=result["operation"] or job["operation"],
+    )
+    if "upgrade" in result["actions"]:
+        print_message(f"  Upgrading job '{job['name']}' from version {outcome.spec_before} to {spec} (plan {outcome.plan})")
+    elif "start" in result["actions"]:
+        (before,) = (one["before"] for one in result["changes"] if one["path"] == "desired_state")
+        outcome.notes.append(f"version {spec} is unchanged. The job was {before} and is starting.")
+    elif spec != result["spec_before"] and outcome.spec_before is not None:
+        outcome.notes.append(f"version {outcome.spec_before} stays the current version (--no-start).")
+    elif not outcome.changed:
+        outcome.notes.append(f"version {spec} is unchanged.")
     return outcome
 
 
-def _find_or_add_spec(client: ApiClient, job: JobRead, body: dict[str, Any], deployment: DeployRequest) -> SpecRead:
-    """Return the existing version with this body, or create a version.
-
-    After an interrupted deployment or a rollback, a version with this body can already exist.
-    """
-    for spec in client.specs(job["id"], SPECS_COMPARED_MAX):
-        if spec["state"] != "INVALID" and is_same(body, spec["body"]):
-            print_message(f"  Reusing version {spec['number']}")
-            return spec
-    return client.add_spec(job, {"spec": body, "comment": deployment.comment})
-
-
-def _upgrade(client: ApiClient, deployment: DeployRequest, job: JobRead, spec: SpecRead, deadline: Deadline) -> DeployResult:
-    before = job["spec_number"]
-    spec = wait_for_compilation(client, job, spec, deadline)
-    plan = client.propose(job["id"], {"kind": "upgrade", "spec": spec["number"], "mode": deployment.mode})
-    with discarded_on_error(client, plan):
-        plan = wait_for_inspection(client, plan, deadline)
-        client.approve(plan)
-        operation = client.apply(plan["id"])
-    print_message(f"  Upgrading job '{job['name']}' from version {before} to {spec['number']} (plan {plan['id']})")
-    return DeployResult(client.job(job["id"]), spec["number"], before, changed=True, plan=plan["id"], operation=operation)
-
-
 def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: DeployResult, deadline: Deadline) -> None:
-    """Wait until the job is running.
-
-    If ``deployment`` does not start the job, only wait until the version is compiled.
-    Raises OperationFailed, AbortedByUser, Unreachable.
-    """
+    """Wait until the job is running, if ``deployment`` starts the job. Raises OperationFailed, AbortedByUser, Unreachable."""
     job = outcome.job
-    if deployment.start or outcome.spec_before is None:
-        if outcome.operation is not None and outcome.operation["kind"] in _STARTING:
-            # The operation succeeds once the job is running.
-            outcome.operation = wait_for_operation(client, job, outcome.operation, deadline)
-        elif deployment.start:
-            wait_until_healthy(client, job, deadline, checkpoint=False)
-    else:
-        wait_for_compilation(client, job, client.spec(job["id"], outcome.spec), deadline)
+    if deployment.start:
+        outcome.operation = wait_until_started(client, job, outcome.operation, deadline)
     outcome.job = client.job(job["id"])
+
+
+def wait_until_started(
+    client: ApiClient, job: JobRead, operation: OperationRead | None, deadline: Deadline
+) -> OperationRead | None:
+    """Wait until ``operation`` has started the job. If another operation or none is given, wait until the job is healthy. Return the
+    operation. Raises OperationFailed, AbortedByUser, Unreachable."""
+    if operation is not None and operation["kind"] in _STARTING:
+        # The operation succeeds once the job is running.
+        return wait_for_operation(client, job, operation, deadline)
+    wait_until_healthy(client, job, deadline, checkpoint=False)
+    return operation

@@ -15,12 +15,14 @@ from weir.cli.client.schemas import JobRead, OperationRead, SubtaskSeriesRead
 from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
 from weir.cli.options import (
+    NO_PAIRS,
     JobArgument,
     LimitOption,
     RevokeUnknownOutputOption,
     TimeoutOption,
     WaitOption,
     YesOption,
+    parse_pairs,
     timeout_s,
 )
 from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
@@ -44,17 +46,25 @@ def add_to(app: typer.Typer) -> None:
 # ---- weir jobs, weir status --------------------------------------------------------------------
 
 
-def jobs(output: OutputOption = OutputFormat.TEXT) -> None:
-    """List all jobs."""
+def jobs(
+    label: Annotated[list[str], typer.Option(metavar="KEY=VALUE", help="List only jobs with this label; repeatable.")] = NO_PAIRS,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """List all jobs, or the jobs with the given labels."""
+    labels = parse_pairs(label, "--label")
     with open_client() as client:
-        found = client.jobs()
+        found = client.jobs(**({"labels": labels} if labels else {}))
     if output is OutputFormat.JSON:
         print_json(found)
     elif not found:
-        typer.echo("No jobs yet. Create a job with weir deploy.")
+        typer.echo(f"No job has the labels {_labels_text(labels)}." if labels else "No jobs yet. Create a job with weir deploy.")
     else:
-        columns = ("id", "job", "state", "health", "version", "last checkpoint", "why")
+        columns = ("id", "job", "state", "health", "version", "last checkpoint", "labels", "why")
         print_rows(columns, map(_job_row, found), right=frozenset({"id", "version"}))
+
+
+def _labels_text(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
 def _job_row(job: JobRead) -> tuple[str, ...]:
@@ -67,6 +77,7 @@ def _job_row(job: JobRead) -> tuple[str, ...]:
         job["health"].replace("_", " "),
         str(job["spec_number"]),
         checkpoint,
+        _labels_text(job["labels"]),
         job["health_reason"],
     )
 
@@ -94,6 +105,7 @@ def _status_fields(job: JobRead) -> list[tuple[str, str]]:
     fields = [
         ("job", f"{job['name']} (id {job['id']})"),
         ("description", job["description"]),
+        ("labels", _labels_text(job["labels"])),
         ("state", job["state"] + desired),
         ("health", job["health"].replace("_", " ") + (f": {job['health_reason']}" if job["health_reason"] else "")),
         ("bottleneck", _bottleneck_text(job)),

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from weir.cli.client.api import ApiClient, find_job, open_client
 from weir.cli.client.errors import OperationFailed, Refused
 from weir.cli.client.schemas import JobRead, OperationRead, PlanRead, SpecDiffRead
+from weir.cli.commands.apply import FilesOption, diff_manifests
 from weir.cli.commands.jobs import confirm
 from weir.cli.commands.preview import preview_lines
 from weir.cli.commands.waiting import Deadline, wait_for_compilation, wait_for_inspection, wait_for_operation
@@ -22,6 +24,7 @@ from weir.cli.options import JobArgument, LimitOption, TimeoutOption, WaitOption
 from weir.cli.output import OutputFormat, OutputOption, print_json, print_rows, sanitized, time_of
 from weir.errors import ConfigError
 
+NO_FILES: list[Path] = []
 NOT_CHANGED = "The job was not changed."
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and discard it.")]
 
@@ -263,12 +266,23 @@ def _plan_row(plan: PlanRead) -> tuple[str, ...]:
 
 
 def diff(
-    name: JobArgument,
-    before: Annotated[int, typer.Argument(metavar="A", min=1, help="A version.")],
-    after: Annotated[int, typer.Argument(metavar="B", min=1, help="Another version.")],
+    name: Annotated[str | None, typer.Argument(metavar="JOB", help="Name or id of the job.")] = None,
+    before: Annotated[int | None, typer.Argument(metavar="A", min=1, help="A version.")] = None,
+    after: Annotated[int | None, typer.Argument(metavar="B", min=1, help="Another version.")] = None,
+    files: FilesOption = NO_FILES,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Compare two versions of a job: settings, operators, code."""
+    """Compare two versions of a job, or jobs with their manifests (-f): settings, operators, code.
+
+    With -f, the exit code is 2 if there are differences.
+    """
+    if files and name is None:
+        diff_manifests(files, output)
+        return
+    if files or name is None or before is None or after is None:
+        raise ConfigError(
+            "Compare two versions with weir diff JOB A B, or compare jobs with their manifests with weir diff -f PATH."
+        )
     with open_client() as client:
         found = client.diff(find_job(client, name)["id"], before, after)
     if output is OutputFormat.JSON:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from weir.cli.client.api import ApiClient
-from weir.cli.client.errors import AbortedByUser, OperationFailed, Unreachable
-from weir.cli.client.schemas import JobRead, OperationRead, PlanRead, SpecRead
+from weir.cli.client.errors import AbortedByUser, OperationFailed, Refused, Unreachable
+from weir.cli.client.schemas import JobRead, ManifestResultRead, OperationRead, PlanRead, SpecRead
 from weir.cli.logs import print_message
 from weir.cli.output import clock_of, duration_text, parse_time, sanitized
 
 PAUSE_S, PAUSE_S_MAX = 0.2, 1.0
+REQUEST_S = 20.0
+"""The maximum time that one request waits in the API. It is shorter than the timeouts of clients and proxies."""
+HEALTH_S = 2.0
+"""The interval at which a command reads the health of a job whose operation has no steps yet."""
+FIRST_CHECK_S = 0.5
+"""If the code of a job is checked for longer than this time, the command says so."""
+_TOO_MANY = 429
 WORKER_S = 180.0
 """If no result has arrived after this number of seconds, probably no worker is running.
 
@@ -33,12 +41,19 @@ class Deadline:
 
     def pause(self, status: str) -> None:
         """Sleep until the next poll. Raises TimeoutError after the deadline. The error message begins with ``status``."""
+        time.sleep(self.left_s(status, self._pause_s))
+        self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
+
+    def left_s(self, status: str, most_s: float) -> float:
+        """Return the seconds until the deadline, but at most ``most_s``. Raises TimeoutError after the deadline. The error message
+        begins with ``status``."""
         now = time.monotonic()
-        if self._until is not None and now >= self._until:
+        if self._until is None:
+            return most_s
+        if now >= self._until:
             assert self._timeout_s is not None
             raise TimeoutError(f"{status} after {duration_text(self._timeout_s)} (--timeout).")
-        time.sleep(self._pause_s if self._until is None else min(self._pause_s, max(0.0, self._until - now)))
-        self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
+        return min(most_s, self._until - now)
 
 
 @contextmanager
@@ -85,8 +100,23 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
                 # An operation that has no steps yet is still waiting for the reconciler. The job's health reason states why the
                 # operation waits.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
-            deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
-            operation = client.operation(number)
+            status = f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}"
+            operation = _next_state(client, operation, deadline, status, most_s=REQUEST_S if printed else HEALTH_S)
+
+
+def _next_state(client: ApiClient, operation: OperationRead, deadline: Deadline, status: str, *, most_s: float) -> OperationRead:
+    """Return the operation after its next step or its end, or after ``most_s``. Raises TimeoutError after the deadline."""
+    steps, began = len(operation["steps"]), time.monotonic()
+    try:
+        found = client.operation(operation["id"], wait_s=deadline.left_s(status, most_s), after_steps=steps)
+    except Refused as error:
+        if error.status != _TOO_MANY:
+            raise
+        found = client.operation(operation["id"])
+    unchanged = found["ended_at"] is None and len(found["steps"]) == steps
+    if unchanged and time.monotonic() - began < PAUSE_S:
+        deadline.pause(status)  # the API did not wait, for example because this user has too many open requests
+    return found
 
 
 def _print_if_new(reason: str, last_reason: str) -> str:
@@ -119,6 +149,29 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
     if spec["state"] != "VALID":
         raise OperationFailed(f"Version {number} of job '{job['name']}' does not compile: {sanitized(spec['problem'] or '')}")
     return spec
+
+
+def apply_manifest(
+    client: ApiClient, name: str, manifest: Mapping[str, Any], deadline: Deadline, *, dry_run: bool
+) -> ManifestResultRead:
+    """Apply a manifest, and wait until a worker has checked the code. Raises Refused if the code does not compile, or cannot restore
+    the newest checkpoint. Raises OperationFailed if the check takes too long."""
+    status = f"The code of job '{name}' is still being checked"
+    with _waiting(client, f"Job '{name}' was not changed. Repeat the command."):
+        since, most_s = time.monotonic(), FIRST_CHECK_S
+        while True:
+            began = time.monotonic()
+            try:
+                return client.apply_manifest(name, manifest, dry_run=dry_run, wait_s=deadline.left_s(status, most_s))
+            except Refused as error:
+                if error.code != "still-checking" and error.status != _TOO_MANY:
+                    raise
+            if most_s == FIRST_CHECK_S:
+                print_message(f"  Checking the code of job '{name}'")
+            most_s = REQUEST_S
+            _require_worker(since, status)
+            if time.monotonic() - began < PAUSE_S:
+                deadline.pause(status)
 
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
