@@ -3,7 +3,7 @@
 export const FIELDS = {
   'JobCreate.comment': {"type":"string","default":"","maxLength":10000},
   'JobCreate.description': {"type":"string","default":"","maxLength":10000},
-  'JobCreate.labels.[key]': {"type":"string","minLength":1,"maxLength":100,"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]*$"},
+  'JobCreate.labels.[key]': {"type":"string","maxLength":317,"pattern":"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"},
   'JobCreate.name': {"type":"string","minLength":1,"maxLength":100,"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]*$"},
   'JobCreate.spec.allow_non_restored_state': {"type":"boolean","default":false},
   'JobCreate.spec.artifact': {"type":"string","pattern":"^[0-9a-f]{64}$"},

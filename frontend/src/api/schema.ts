@@ -252,8 +252,8 @@ export interface paths {
         };
         /**
          * List
-         * @description List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
-         *     (true selects jobs that only a user can bring to their desired state).
+         * @description List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `labels` (an object:
+         *     selects jobs that have all these labels), `needs_attention` (true selects jobs that only a user can bring to their desired state).
          */
         get: operations["list_jobs"];
         put?: never;
@@ -280,7 +280,15 @@ export interface paths {
          * @description Return one job.
          */
         get: operations["get_job"];
-        put?: never;
+        /**
+         * Apply
+         * @description Create a job, or change a job so that it equals the manifest. A repeated request changes nothing.
+         *
+         *     If the spec is new, a worker first compiles the code, and compares its graph with the newest checkpoint of the job. If the code does not compile
+         *     or cannot restore the checkpoint, nothing is changed. If the check does not end within `wait`, the status is 409 and the code is
+         *     `still-checking`. A repeated request then continues to wait for the same check.
+         */
+        put: operations["apply_job"];
         post?: never;
         /**
          * Delete
@@ -705,7 +713,8 @@ export interface paths {
         };
         /**
          * Get
-         * @description Return one operation, with its steps so far. The operation has ended when `ended_at` is set.
+         * @description Return one operation, with its steps so far. The operation has ended when `ended_at` is set. With `wait`, the response is delayed until the
+         *     operation ends.
          */
         get: operations["get_operation"];
         put?: never;
@@ -2243,6 +2252,45 @@ export interface components {
             start?: boolean;
         };
         /**
+         * JobManifest
+         * @description The declaration of a job. An omitted field has its default value, even if the job has a different value now.
+         *
+         *     If the spec of a job with the desired state RUNNING has changed, an upgrade with the mode `upgrade_mode` is applied at once. With the desired
+         *     state SUSPENDED, a changed spec becomes a new version, which runs when the desired state is RUNNING again. If `desired_state` is null, a changed
+         *     spec becomes a new version, and the job continues as before. `comment` describes the new version, if there is one.
+         */
+        JobManifest: {
+            /**
+             * Comment
+             * @default
+             */
+            comment?: string;
+            /**
+             * Description
+             * @default
+             */
+            description?: string;
+            /**
+             * Desired State
+             * @default RUNNING
+             */
+            desired_state?: ("RUNNING" | "SUSPENDED") | null;
+            /**
+             * Labels
+             * @default {}
+             */
+            labels?: {
+                [key: string]: string;
+            };
+            spec: components["schemas"]["JobSpec"];
+            /**
+             * Upgrade Mode
+             * @default savepoint
+             * @enum {string}
+             */
+            upgrade_mode?: "savepoint" | "last-state";
+        };
+        /**
          * JobRatesRead
          * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum of the lags of
          *     all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. `lag_records` or `lag_seconds` is null if no source
@@ -2494,6 +2542,38 @@ export interface components {
         LoginStatusRead: {
             oidc: components["schemas"]["OidcProviderRead"] | null;
             session: components["schemas"]["SessionRead"] | null;
+        };
+        /**
+         * ManifestAction
+         * @enum {string}
+         */
+        ManifestAction: "create" | "update" | "add-version" | "upgrade" | "start" | "suspend";
+        /**
+         * ManifestResultRead
+         * @description The changes that a manifest has made, or would make in a dry run. If `actions` is empty, the job already equals the manifest.
+         *
+         *     `changes` contains the changed fields of the job. `spec` is the number of the version with the spec of the manifest, and `spec_before` is the
+         *     number of the version that the job had before. `diff` compares these two versions. `diff` is null if they are equal, or if the job is new.
+         *     `plan` is the plan of an upgrade; its `id` is null in a dry run. `operation` is the operation that starts, upgrades or suspends the job. `job`
+         *     and `operation` are null in a dry run.
+         */
+        ManifestResultRead: {
+            /** Actions */
+            actions: components["schemas"]["ManifestAction"][];
+            /** Changes */
+            changes: components["schemas"]["FieldChange"][];
+            diff: components["schemas"]["SpecDiffRead"] | null;
+            /** Dry Run */
+            dry_run: boolean;
+            job: components["schemas"]["JobRead"] | null;
+            /** Name */
+            name: string;
+            operation: components["schemas"]["OperationRead"] | null;
+            plan: components["schemas"]["PlanRead"] | null;
+            /** Spec */
+            spec: number;
+            /** Spec Before */
+            spec_before: number | null;
         };
         /**
          * MessageKind
@@ -5029,6 +5109,92 @@ export interface operations {
             };
         };
     };
+    apply_job: {
+        parameters: {
+            query?: {
+                /** @description Return what would be changed, and change nothing. */
+                dry_run?: boolean;
+                /** @description The maximum time to wait, such as `30s`. The limit is 60 s. */
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The name of the job, not its id. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobManifest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManifestResultRead"];
+                };
+            };
+            /** @description The job was created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManifestResultRead"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     delete_job: {
         parameters: {
             query?: never;
@@ -6735,7 +6901,12 @@ export interface operations {
     };
     get_operation: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The number of steps that the client has. The wait also ends when there are more steps. */
+                after_steps?: number | null;
+                /** @description The maximum time to wait, such as `30s`. The limit is 60 s. */
+                wait?: string;
+            };
             header?: never;
             path: {
                 operation_id: number;
@@ -9510,9 +9681,10 @@ export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components
 export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DesiredState"]> = ["RUNNING", "SUSPENDED", "CANCELLED"];
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];
 export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["healthy", "degraded", "needs_attention"];
-export const healthConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["kind"]> = ["health"];
-export const healthConditionReasonAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["reason"]> = ["no-checkpoint", "failed-checkpoints", "slow-checkpoints", "no-throughput", "bottleneck", "restarts"];
+export const jobManifestDesired_stateAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["JobManifest"]["desired_state"]> = ["RUNNING", "SUSPENDED"];
+export const jobManifestUpgrade_modeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["JobManifest"]["upgrade_mode"]> = ["savepoint", "last-state"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
+export const manifestActionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ManifestAction"]> = ["create", "update", "add-version", "upgrade", "start", "suspend"];
 export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
 export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete"];

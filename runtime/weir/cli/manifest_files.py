@@ -12,14 +12,13 @@ from typing import Any
 import yaml
 
 from weir.cli.client.errors import Refused
-from weir.cli.commands.deploy import Code, read_code
+from weir.cli.commands.deploy import NAME_RULE, Code, is_job_name, read_code
 from weir.errors import WeirError
 
 SUFFIXES = (".yaml", ".yml", ".json")
 FILE_BYTES_MAX = 1 << 20
 FIELDS = ("name", "file", "description", "labels", "desired_state", "upgrade_mode", "spec")
 _REQUIRED = ("name", "file", "spec")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _FROM_FILE = ("artifact", "entry")
 """Fields of a spec that result from the field ``file`` of the manifest."""
 
@@ -172,9 +171,8 @@ def _manifest(source: ManifestSource, data: Any) -> JobManifest:
         if data.get(name) is None:
             raise source.error(f"the field '{name}' is missing.")
     name, file, spec = (data[field] for field in _REQUIRED)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        problem = f"{json.dumps(name)} is not a name of a job. Names contain letters, digits and ._- characters, and at most 100 of them."
-        raise source.error(problem, "name")
+    if not isinstance(name, str) or not is_job_name(name):
+        raise source.error(f"{json.dumps(name)} is not a name of a job. {NAME_RULE}", "name")
     if not isinstance(file, str):
         raise source.error(f"{json.dumps(file)} is not the path of a file.", "file")
     if not isinstance(spec, dict):

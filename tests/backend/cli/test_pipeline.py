@@ -1,4 +1,4 @@
-"""Runs examples/ci/deploy.sh as a CI pipeline does."""
+"""Runs examples/ci/deploy.sh and examples/ci/apply.sh as a CI pipeline does."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir
 from tests.backend.cli.fake_worker import Worker
+
+from weir.cli.manifest_files import read_manifests
 
 pytestmark = pytest.mark.timeout(300)
 CI = Path(__file__).parents[3] / "examples" / "ci"
@@ -18,21 +21,26 @@ Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def deploy(platform: Worker, tmp_path: Path) -> Deploy:
-    """Return a function that runs deploy.sh with ``weir`` on PATH."""
+def run_script(platform: Worker, tmp_path: Path) -> Deploy:
+    """Return a function that runs a script with ``weir`` on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     command = folder / "weir"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m weir.cli "$@"\n')
     command.chmod(0o755)
 
-    def run(*arguments: str, within: str = "20s") -> subprocess.CompletedProcess[str]:
+    def run(script: str, *arguments: str, within: str = "20s") -> subprocess.CompletedProcess[str]:
         environment = os.environ | {
             "PATH": f"{folder}:{os.environ['PATH']}", "HEALTHY_WITHIN": within, "PYTHON": sys.executable,
         }  # fmt: skip
-        return subprocess.run([CI / "deploy.sh", *arguments], capture_output=True, text=True, env=environment, check=False)
+        return subprocess.run([CI / script, *arguments], capture_output=True, text=True, env=environment, check=False)
 
     return run
+
+
+@pytest.fixture
+def deploy(run_script: Deploy) -> Deploy:
+    return partial(run_script, "deploy.sh")
 
 
 def test_a_healthy_version_is_kept(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
@@ -94,9 +102,35 @@ def test_the_script_returns_the_exit_code_of_weir(
     assert deploy(job_file(), "flights").returncode == 7
 
 
-def test_the_example_pipeline_calls_deploy_sh() -> None:
-    (line,) = (line for line in (CI / "pipeline.yml").read_text().splitlines() if "run: examples/" in line)
-    script, file, *_ = line.split("run:")[1].split()
-    assert script == "examples/ci/deploy.sh" and (CI.parents[1] / file).exists()
-    assert os.access(CI / "deploy.sh", os.X_OK)
-    subprocess.run(["sh", "-n", CI / "deploy.sh"], check=True)
+def test_manifests_are_applied_until_all_jobs_are_healthy(run_script: Deploy, weir: Weir, tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+
+    def write(name: str, words: str, more: str = "") -> None:
+        (jobs / f"{name}.py").write_text(f"# {words}\ndef job(params): ...\n")
+        (jobs / f"{name}.yaml").write_text(f"name: {name}\nfile: {name}.py\nspec: {{}}\n{more}")
+
+    write("flights", "old")
+    write("late", "old", "desired_state: SUSPENDED\n")
+    done = run_script("apply.sh", str(jobs), "--comment", "abc123")
+    assert done.returncode == 0 and done.stderr.count("is healthy") == 1, done.stderr
+    write("flights", "no_checkpoints")
+    done = run_script("apply.sh", str(jobs), within="1s")
+    assert done.returncode == 1 and "apply: flights is not healthy" in done.stderr, done.stderr
+    write("flights", "broken")
+    done = run_script("apply.sh", str(jobs))
+    assert done.returncode == 2 and "does not compile" in done.stderr
+    assert run_script("apply.sh").returncode == 2
+    assert {one["name"]: one["spec_number"] for one in weir("jobs", "-o", "json").json} == {"flights": 2, "late": 1}
+
+
+def test_the_example_pipeline_applies_the_manifests_of_the_example() -> None:
+    lines = [line.split("run:")[1].split() for line in (CI / "pipeline.yml").read_text().splitlines() if "run: " in line]
+    (plan,) = (line for line in lines if "--dry-run" in line)
+    (script, folder, *_) = next(line for line in lines if line[0].startswith("examples/"))
+    assert script == "examples/ci/apply.sh" and plan[:4] == ["weir", "apply", "-f", folder]
+    (manifest,), errors = read_manifests([CI.parents[1] / folder])
+    assert errors == [] and (manifest.name, manifest.code.name) == ("flights", "flights.py")
+    for path in (CI / "apply.sh", CI / "deploy.sh"):
+        assert os.access(path, os.X_OK)
+        subprocess.run(["sh", "-n", path], check=True)

@@ -172,10 +172,9 @@ def _print(outcomes: Sequence[Outcome], output: OutputFormat, details: Callable[
     """Print all results to standard output, and all errors to standard error."""
     if output is OutputFormat.JSON:
         print_json({"jobs": [outcome.as_json() for outcome in outcomes]})
-        return
-    for outcome in outcomes:
-        if outcome.result is not None:
-            for line in (*result_lines(outcome.result), *details(outcome.result)):
+    else:
+        for result in (outcome.result for outcome in outcomes if outcome.result is not None):
+            for line in (*result_lines(result), *details(result)):
                 typer.echo(sanitized(line))
     for outcome in outcomes:
         if outcome.error is not None:

@@ -26,6 +26,8 @@ _TARGET = re.compile(r"(?P<path>.+?\.(?:py|zip|whl))(?::(?P<entry>.*))?", re.DOT
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)")
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ARCHIVE_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAME_RULE = "A name has at most 100 letters, digits and ._- characters, and begins with a letter or a digit."
 DEFAULT_FUNCTION = "job"
 
 
@@ -92,6 +94,8 @@ def deploy_command(
     gets its default value, even if the job currently has a different value.
     """
     deadline = Deadline(options.timeout_s(timeout))
+    if not is_job_name(name):
+        raise Refused(f"--name '{name}' is not a name of a job. {NAME_RULE}")
     deployment = DeployRequest(
         name=name,
         code=read_code(target),
@@ -211,6 +215,10 @@ class DeployRequest:
     description: str | None
     comment: str
     start: bool
+
+
+def is_job_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def read_code(target: str) -> Code:

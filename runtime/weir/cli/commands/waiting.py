@@ -158,17 +158,17 @@ def apply_manifest(
     the newest checkpoint. Raises OperationFailed if the check takes too long."""
     status = f"The code of job '{name}' is still being checked"
     with _waiting(client, f"Job '{name}' was not changed. Repeat the command."):
-        since, most_s = time.monotonic(), FIRST_CHECK_S
+        since, wait_s = time.monotonic(), FIRST_CHECK_S
         while True:
             began = time.monotonic()
             try:
-                return client.apply_manifest(name, manifest, dry_run=dry_run, wait_s=deadline.left_s(status, most_s))
+                return client.apply_manifest(name, manifest, dry_run=dry_run, wait_s=wait_s)
             except Refused as error:
                 if error.code != "still-checking" and error.status != _TOO_MANY:
                     raise
-            if most_s == FIRST_CHECK_S:
+            if wait_s == FIRST_CHECK_S:
                 print_message(f"  Checking the code of job '{name}'")
-            most_s = REQUEST_S
+            wait_s = deadline.left_s(status, REQUEST_S)
             _require_worker(since, status)
             if time.monotonic() - began < PAUSE_S:
                 deadline.pause(status)
