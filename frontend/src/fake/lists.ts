@@ -17,6 +17,7 @@ export function listResponse(rows: readonly object[], query: URLSearchParams, un
 function matches(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
   if (name === 'before_id') return (row.id as number) < (wanted as number);
+  if (name === 'labels') return Object.entries(wanted as Record<string, string>).every(([key, value]) => (row.labels as Record<string, string>)[key] === value);
   if (name === 'needs_attention') return wanted === (row.health === 'needs_attention');
   // The filter `kept` matches completed checkpoints whose files are not deleted.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);

@@ -1,5 +1,5 @@
 /** Filter fields of a list. Each component sets one field of the list's filter. */
-import { InputAdornment, MenuItem, TextField } from '@mui/material';
+import { Box, Chip, InputAdornment, MenuItem, TextField } from '@mui/material';
 import Search from '@mui/icons-material/Search';
 import { useState } from 'react';
 import { useListContext } from 'react-admin';
@@ -61,4 +61,37 @@ export function SelectFilter({ name, label, allLabel, choices, width = 160 }: { 
       {choices.map((one) => <MenuItem key={String(one.value)} value={String(one.value)}>{one.label}</MenuItem>)}
     </TextField>
   );
+}
+
+type LabelMap = Record<string, string>;
+
+/** The labels of a row. Selecting a label filters the list by this label. */
+export function Labels({ labels }: { labels: LabelMap }) {
+  const [wanted, setWanted] = useFilter<LabelMap>('labels');
+  return (
+    <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 0.5 }}>
+      {Object.entries(labels).map(([key, value]) => (
+        <Chip
+          key={key}
+          size="small"
+          variant="outlined"
+          label={`${key}=${value}`}
+          onClick={(event) => {
+            event.stopPropagation(); // a click on the row opens the job
+            setWanted({ ...wanted, [key]: value });
+          }}
+        />
+      ))}
+    </Box>
+  );
+}
+
+/** The labels by which the list is filtered. Deleting a label removes it from the filter. */
+export function LabelFilter() {
+  const [wanted, setWanted] = useFilter<LabelMap>('labels');
+  const entries = Object.entries(wanted ?? {});
+  return entries.map(([key, value]) => {
+    const others = entries.filter(([other]) => other !== key);
+    return <Chip key={key} label={`${key}=${value}`} onDelete={() => setWanted(others.length > 0 ? Object.fromEntries(others) : undefined)} />;
+  });
 }

@@ -7,7 +7,7 @@ import { useCan } from '../../auth/permissions';
 import { bytes, duration, perSecond } from '../../format';
 import { type LiveJobStatus, useJobsLive } from '../../live/jobsLive';
 import { RelativeTime } from '../../shared/Time';
-import { SelectFilter, TextFilter } from '../../shared/filters';
+import { LabelFilter, Labels, SelectFilter, TextFilter } from '../../shared/filters';
 import { ConnectionBanner, ConnectionStatus } from '../../shared/ConnectionStatus';
 import { ResourceList } from '../../shared/ResourceList';
 import { RowLink } from '../../shared/rows';
@@ -40,6 +40,7 @@ export function JobList() {
           <TextFilter name="q" label="Name contains" />
           <SelectFilter name="desired_state" label="Desired state" allLabel="any" choices={DESIRED_STATES} />
           <SelectFilter name="needs_attention" label="Health" allLabel="any" choices={HEALTH} />
+          <LabelFilter />
         </>
       }
       empty={<NoJobsYet />}
@@ -78,6 +79,7 @@ function Name() {
     <Box sx={{ minWidth: 150 }}>
       <RowLink to={`/jobs/${job.id}`}>{job.name}</RowLink>
       {job.description && <Box sx={{ color: 'text.secondary', overflow: 'hidden', textOverflow: 'ellipsis', maxWidth: { xs: 180, lg: 230 }, whiteSpace: 'nowrap' }}>{job.description}</Box>}
+      <Labels labels={job.labels} />
     </Box>
   );
 }

@@ -48,6 +48,18 @@ describe('the list of jobs', () => {
     expect(screen.getByText('ads-attribution')).toBeVisible();
   });
 
+  it('selecting a label of a job filters the list by this label', async () => {
+    const { user } = await renderPage('/jobs');
+    await screen.findByText('clicks-sessions');
+    const row = screen.getByText('payments-fraud-score').closest('tr')!;
+    await user.click(within(row).getByRole('button', { name: 'team=risk' }));
+    await waitFor(() => expect(screen.queryByText('clicks-sessions')).toBeNull());
+    expect(screen.getByText('payments-fraud-score')).toBeVisible();
+    const filter = within(screen.getByRole('search', { name: 'Filter jobs' })).getByRole('button', { name: 'team=risk' });
+    await user.type(filter, '{Delete}');
+    expect(await screen.findByText('clicks-sessions')).toBeVisible();
+  });
+
   it('shows the exact lag as a tooltip', async () => {
     await renderPage('/jobs');
     expect(await screen.findByText('2.42 M records')).toHaveAttribute('title', '2,418,000 records');
