@@ -16,7 +16,7 @@ from weir.protocol.events import DriverState
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import CHECK_SPEC, COMPILE, INSPECT_SPEC
-from weir_backend.models import Base, Role, SpecCheck
+from weir_backend.models import Base, Job, Role, SpecCheck
 from weir_backend.recovery.schemas import PlanInspection
 from weir_backend.settings import Settings
 
@@ -212,6 +212,16 @@ def test_a_change_of_labels_restarts_nothing(platform: Platform) -> None:
     }
     job = platform.job(job_id)
     assert (job["description"], job["labels"], job["run"]["number"]) == ("", {"team": "web"}, 1)
+
+
+def test_a_job_keeps_its_description_and_labels_if_they_are_null(platform: Platform, database: Database) -> None:
+    job_id, _ = running(platform, description="old")
+    with database.session() as session:
+        session.execute(update(Job).values(labels={"owner": "Jane Doe"}))  # earlier versions of Weir accepted this label
+    assert put(platform, manifest(platform, description=None, labels=None))["actions"] == []
+    assert put(platform, manifest(platform, description="new", labels=None))["actions"] == ["update"]
+    job = platform.job(job_id)
+    assert (job["description"], job["labels"]) == ("new", {"owner": "Jane Doe"})
 
 
 def test_the_desired_state_suspends_and_starts_a_job(platform: Platform) -> None:

@@ -13,14 +13,15 @@ from weir_backend.recovery.schemas import PlanRead
 
 
 class JobManifest(RequestModel):
-    """The declaration of a job. An omitted field has its default value, even if the job has a different value now.
+    """The declaration of a job. An omitted field has its default value, even if the job has a different value now. If `description` or `labels` is
+    null, the job keeps its value.
 
     If the spec of a job with the desired state RUNNING has changed, an upgrade with the mode `upgrade_mode` is applied at once. With the desired
     state SUSPENDED, a changed spec becomes a new version, which runs when the desired state is RUNNING again. If `desired_state` is null, a changed
     spec becomes a new version, and the job continues as before. `comment` describes the new version, if there is one."""
 
-    description: LongText = ""
-    labels: Labels = {}
+    description: LongText | None = ""
+    labels: Labels | None = {}
     desired_state: Literal[DesiredState.RUNNING, DesiredState.SUSPENDED] | None = DesiredState.RUNNING
     spec: JobSpec
     upgrade_mode: Literal["savepoint", "last-state"] = "savepoint"

@@ -91,8 +91,8 @@ def _create(
 ) -> ManifestResultRead:
     draft = JobCreate(
         name=name,
-        description=manifest.description,
-        labels=manifest.labels,
+        description=manifest.description or "",
+        labels=manifest.labels or {},
         spec=manifest.spec,
         comment=manifest.comment,
         start=_runs(manifest),
@@ -128,8 +128,8 @@ def _update(
 ) -> ManifestResultRead:
     actions: list[ManifestAction] = []
     before, spec_before = _fields(job, job.desired_state), _target_number(session, job)
-    if (job.description, job.labels) != (manifest.description, manifest.labels):
-        wanted = JobUpdate(description=manifest.description, labels=manifest.labels)
+    wanted = JobUpdate(description=manifest.description, labels=manifest.labels)
+    if any(value != getattr(job, name) for name, value in wanted if value is not None):
         job_service.change(session, caller, job.id, "*", wanted)
         actions.append(ManifestAction.UPDATE)
     if version is None:

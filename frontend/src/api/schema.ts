@@ -2253,7 +2253,8 @@ export interface components {
         };
         /**
          * JobManifest
-         * @description The declaration of a job. An omitted field has its default value, even if the job has a different value now.
+         * @description The declaration of a job. An omitted field has its default value, even if the job has a different value now. If `description` or `labels` is
+         *     null, the job keeps its value.
          *
          *     If the spec of a job with the desired state RUNNING has changed, an upgrade with the mode `upgrade_mode` is applied at once. With the desired
          *     state SUSPENDED, a changed spec becomes a new version, which runs when the desired state is RUNNING again. If `desired_state` is null, a changed
@@ -2269,7 +2270,7 @@ export interface components {
              * Description
              * @default
              */
-            description?: string;
+            description?: string | null;
             /**
              * Desired State
              * @default RUNNING
@@ -2281,7 +2282,7 @@ export interface components {
              */
             labels?: {
                 [key: string]: string;
-            };
+            } | null;
             spec: components["schemas"]["JobSpec"];
             /**
              * Upgrade Mode

@@ -323,10 +323,8 @@ def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> 
     job = client.job_named(deployment.name)
     current = client.spec(job["id"], job["spec_number"])["body"] if job is not None else None
     manifest = {
-        "description": (job["description"] if job is not None else "")
-        if deployment.description is None
-        else deployment.description,
-        "labels": job["labels"] if job is not None else {},
+        "description": deployment.description,
+        "labels": None,
         "desired_state": "RUNNING" if deployment.start else None,
         "spec": spec_body(deployment.code, deployment.settings, current),
         "upgrade_mode": deployment.mode,
