@@ -5,13 +5,50 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, cast
 
-from sqlalchemy import Row, Select, Table, and_, bindparam, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    column,
+    exists,
+    literal_column,
+    or_,
+    select,
+    true,
+    union_all,
+    values,
+)
 from sqlalchemy.orm import Session, aliased
 
-from weir_backend.kit.listing import Fields, equals
+from weir_backend.kit.listing import Fields, equals, flag
 from weir_backend.models import Checkpoint, CheckpointState, Event, Job, Run
 
 _EVENTS = cast(Table, Event.__table__)
+
+EDGE = 2
+"""The number of events that remain visible at each end of a series of routine events: the checkpoint's trigger and its completion."""
+
+
+def _is_not_routine() -> ColumnElement[bool]:
+    """Return the condition for all events except events of periodic checkpoints that are in the middle of a series of such events.
+
+    The index ``ix_events_not_periodic`` finds these events, so that a list without routine events does not read the routine events. The
+    literals are part of the SQL text, because Postgres uses a partial index only if the query contains the index's condition."""
+    other = aliased(Event)
+    kinds = [literal_column("'CheckpointTriggered'"), literal_column("'CheckpointCompleted'")]
+    trigger: ColumnElement[str] = other.fields.op("->>")(literal_column("'trigger'"))
+    not_periodic = or_(other.kind.not_in(kinds), trigger.is_distinct_from(literal_column("'periodic'")))
+    near = values(column("offset", Event.number.type), name="near").data([(offset,) for offset in range(-EDGE, EDGE + 1)])
+    newest = values(column("offset", Event.number.type), name="newest").data([(offset,) for offset in range(EDGE)])
+    visible = union_all(
+        select(other.job_id, (other.number + near.c.offset).label("number")).join(near, true()).where(not_periodic),
+        select(Job.id, Job.event_number - newest.c.offset).join(newest, true()),
+    ).subquery()
+    return exists().where(visible.c.job_id == Event.job_id, visible.c.number == Event.number)
+
 
 FIELDS = Fields(
     sortable={"id": Event.id, "number": Event.number, "at": Event.at, "received_at": Event.received_at},
@@ -20,6 +57,7 @@ FIELDS = Fields(
         "job_id": equals(Event.job_id, int),
         "run_id": equals(Event.run_id, int),
         "kind": equals(Event.kind, str),
+        "routine": flag("routine", _is_not_routine, inverse=True),
     },
     default=("id", True),
     key=Event.id,

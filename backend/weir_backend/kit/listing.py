@@ -195,13 +195,14 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
     return condition
 
 
-def flag(name: str, condition: Callable[[], ColumnElement[bool]]) -> FilterClause:
-    """Return a boolean filter. The value true selects the rows for which the condition holds, and false selects the other rows."""
+def flag(name: str, condition: Callable[[], ColumnElement[bool]], *, inverse: bool = False) -> FilterClause:
+    """Return a boolean filter. The value true selects the rows for which the condition holds, and false selects the other rows. With
+    ``inverse``, false selects the rows for which the condition holds. Postgres does not optimise ``NOT (NOT EXISTS ...)``."""
 
     def clause(value: Any) -> ColumnElement[bool]:
         if type(value) is not bool:
             raise Invalid("invalid", f"filter: {name} must be true or false.")
-        return condition() if value else ~condition()
+        return condition() if value is not inverse else ~condition()
 
     return clause
 

@@ -127,7 +127,14 @@ class Event(Base):
         UniqueConstraint("job_id", "number"),
         Index(None, "received_at", postgresql_using="brin"),
         Index(None, "run_id", postgresql_using="brin"),  # for deleting a run
-    )
+        # For lists without routine checkpoints. ``events.repository`` uses the same condition.
+        Index(
+            "ix_events_not_periodic", "job_id", "number",
+            postgresql_where=text(
+                "kind NOT IN ('CheckpointTriggered', 'CheckpointCompleted') OR fields ->> 'trigger' IS DISTINCT FROM 'periodic'"
+            ),
+        ),
+    )  # fmt: skip
 
     id: Mapped[Key]
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))

@@ -232,7 +232,11 @@ export interface paths {
         };
         /**
          * List Events
-         * @description List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`.
+         * @description List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`, `routine`.
+         *
+         *     The filter `{"routine": false}` omits the events of routine checkpoints. An event is routine if the event itself and the two events before and
+         *     after it report that a periodic checkpoint was triggered or completed. Failed checkpoints, savepoints, and the first and the last checkpoint
+         *     of a series are not routine.
          */
         get: operations["list_events"];
         put?: never;

@@ -3,6 +3,7 @@
  * are viewer, operator and admin. Each user has the password `weir`. Only the user admin has the permission to roll back.
  */
 import type { Permission, Schemas } from '../api/types';
+import { isPeriodic, isRoutine } from '../pages/job/events/routineEvents';
 import { summarize } from '../shared/statistics';
 import { withActions } from './actions';
 import { checkpointDetail, checkpointSeries, latestRestore } from './checkpoints';
@@ -148,6 +149,12 @@ function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverv
   };
 }
 
+/** Add the field `routine`, so that the list can be filtered by it. */
+function withRoutineFlag({ events }: FakeJob): object[] {
+  const periodic = new Set(events.filter(isPeriodic).map(({ number }) => number));
+  return events.map((event) => ({ ...event, routine: isRoutine(event.number, (number) => periodic.has(number)) }));
+}
+
 function deleteJob({ installation, one }: { installation: Installation; one: FakeJob }): Response {
   installation.remove(one);
   return new Response(null, { status: 204 });
@@ -240,7 +247,7 @@ const ROUTES: readonly Route[] = [
     asked.installation.emit(found.one, pinned ? 'CheckpointPinned' : 'CheckpointUnpinned', { checkpoint: found.checkpoint.body.number }, false);
     return Response.json(found.checkpoint.body);
   }],
-  ['GET', apiPath('/events'), 'view', listAll('events', ({ events }) => events)],
+  ['GET', apiPath('/events'), 'view', listAll('events', withRoutineFlag)],
   ['GET', apiPath('/plans'), 'view', listAll('plans', ({ plans }) => plans)],
   ['GET', apiPath('/plans/:id'), 'view', ({ installation, ids }) => {
     const plan = installation.jobs.flatMap(({ plans }) => plans).find(({ id }) => id === Number(ids[0]));

@@ -1,3 +1,4 @@
+import { FormControlLabel, Switch } from '@mui/material';
 import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { DataTable, ListBase, ListContextProvider, useListContext } from 'react-admin';
 import { useSearchParams } from 'react-router-dom';
@@ -20,23 +21,40 @@ const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
   const { id } = useJob();
-  // The filter is in the URL, so that users can share it: `?kind=PlanFailed&kind=PlanApplied`.
+  // The filters are in the URL, so that users can share them: `?kind=PlanFailed&kind=PlanApplied` or `?routine=true`.
   const [search, setSearch] = useSearchParams();
   const kinds = search.getAll('kind');
+  const routine = search.get('routine') === 'true';
+  const setFilters = (chosen: readonly string[], withRoutine: boolean): void =>
+    setSearch({ kind: [...chosen], ...(withRoutine ? { routine: 'true' } : {}) }, { replace: true });
+  // If the user selects kinds of events, the log shows all events of these kinds.
+  const hideRoutine = kinds.length === 0 && !routine;
   return (
-    <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={(chosen) => setSearch({ kind: [...chosen] }, { replace: true })} />} flush>
+    <Panel
+      title="Log"
+      actions={
+        <>
+          <FormControlLabel
+            control={<Switch size="small" checked={!hideRoutine} disabled={kinds.length > 0} onChange={(_, shown) => setFilters(kinds, shown)} />}
+            label="Show routine checkpoints"
+          />
+          <KindFilter chosen={kinds} onChoose={(chosen) => setFilters(chosen, routine)} />
+        </>
+      }
+      flush
+    >
       <ListBase
         // The key resets the list when the filter changes, so that a changed filter starts at the first page.
-        key={kinds.join()}
+        key={`${kinds.join()} ${hideRoutine}`}
         resource="events"
-        filter={{ job_id: id, ...(kinds.length > 0 ? { kind: [...kinds] } : {}) }}
+        filter={{ job_id: id, ...(kinds.length > 0 ? { kind: [...kinds] } : {}), ...(hideRoutine ? { routine: false } : {}) }}
         sort={{ field: 'number', order: 'DESC' }}
         perPage={PER_PAGE}
         disableSyncWithLocation
         storeKey={false}
         disableAuthentication
       >
-        <LiveList kinds={kinds}>
+        <LiveList kinds={kinds} hideRoutine={hideRoutine}>
           <ListContent
             empty={
               kinds.length > 0
@@ -63,7 +81,7 @@ function Reporter({ event: { run_id, run_event } }: { event: JobEvent }) {
 }
 
 /** The list of events. If the newest events come first, streamed events are added at the top of the first page. */
-function LiveList({ kinds, children }: { kinds: readonly string[]; children: ReactNode }) {
+function LiveList({ kinds, hideRoutine, children }: { kinds: readonly string[]; hideRoutine: boolean; children: ReactNode }) {
   const list = useListContext<JobEvent>();
   const streamed = useJobLive((live) => live.events);
   const { data, page, sort, total, refetch } = list;
@@ -76,7 +94,7 @@ function LiveList({ kinds, children }: { kinds: readonly string[]; children: Rea
   useEffect(() => {
     if (mustRefetch) void refetch();
   }, [mustRefetch, refetch]);
-  const shown = useMemo(() => (data && newestFirst ? mergeLiveEvents(data, streamed, kinds) : data), [data, streamed, kinds, newestFirst]);
+  const shown = useMemo(() => (data && newestFirst ? mergeLiveEvents(data, streamed, kinds, hideRoutine) : data), [data, streamed, kinds, hideRoutine, newestFirst]);
   const more = (shown?.length ?? 0) - (data?.length ?? 0);
   return <ListContextProvider value={{ ...list, data: shown, total: liveTotal(total ?? 0, more) } as typeof list}>{children}</ListContextProvider>;
 }

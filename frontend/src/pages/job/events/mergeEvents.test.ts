@@ -18,6 +18,19 @@ describe('the event log with streamed events', () => {
     expect(numbers(mergeLiveEvents([event(4, 'FailureOccurred')], streamed, ['FailureOccurred']))).toEqual([11, 4]);
   });
 
+  it('hides new events of routine checkpoints, and listed events that new events have made routine', () => {
+    const periodic = (number: number): JobEvent => ({ ...event(number), fields: { trigger: 'periodic' } });
+    const between = (first: number, last: number): JobEvent[] => Array.from({ length: last - first + 1 }, (_, index) => periodic(first + index));
+    // Event 4 is a failure. The API has omitted the routine events 7 to 10.
+    const listed = [periodic(12), periodic(11), periodic(6), periodic(5), event(4, 'FailureOccurred')];
+    expect(numbers(mergeLiveEvents(listed, [], [], true))).toEqual([12, 11, 6, 5, 4]);
+    expect(numbers(mergeLiveEvents(listed, between(13, 13), [], true))).toEqual([13, 12, 6, 5, 4]);
+    expect(numbers(mergeLiveEvents(listed, between(9, 20), [], true))).toEqual([20, 19, 6, 5, 4]);
+    expect(numbers(mergeLiveEvents(listed, [...between(13, 16), event(17, 'CheckpointFailed'), periodic(18)], [], true))).toEqual([18, 17, 16, 15, 6, 5, 4]);
+    expect(numbers(mergeLiveEvents(listed, between(13, 14), []))).toEqual([14, 13, 12, 11, 6, 5, 4]);
+    expect(numbers(mergeLiveEvents([], between(1, 7), [], true))).toEqual([7, 6, 2, 1]);
+  });
+
   it('shows streamed events even if the fetched list is empty', () => expect(numbers(mergeLiveEvents([], [event(1), event(2)], []))).toEqual([2, 1]));
 });
 
