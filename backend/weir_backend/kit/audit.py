@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.access import Caller
+from weir_backend.kit.audited_resources import recorded_text, resource_texts
 from weir_backend.models import AuditEntry
 
 
@@ -32,7 +33,11 @@ def audit(
     after: dict[str, Any] | None = None,
 ) -> None:
     """Add an entry. ``action`` is a verb, such as ``create`` or ``suspend``. ``before`` and ``after`` are the changed values, without
-    secrets."""
+    secrets. The entry contains the name of the resource at this time, so that it stays readable if the resource is renamed or deleted."""
+    found = resource_texts(session, [(resource, resource_id)] if resource_id is not None else [])
+    text = next((one.text for one in found.values()), None) or recorded_text(
+        resource, resource_id, {**(before or {}), **(after or {})}
+    )
     session.add(
         AuditEntry(
             user_id=caller.user_id,
@@ -41,6 +46,7 @@ def audit(
             action=action,
             resource=resource,
             resource_id=resource_id,
+            resource_text=text,
             before=before,
             after=after,
             request_id=caller.request_id,

@@ -85,6 +85,8 @@ class AuditEntry(Base):
     action: Mapped[str]
     resource: Mapped[str]
     resource_id: Mapped[int | None]
+    resource_text: Mapped[str | None]
+    """The name of the resource at the time of the change, such as ``checkpoint 784 of job orders``. None if an older version wrote the entry."""
     before: Mapped[dict[str, Any] | None]
     after: Mapped[dict[str, Any] | None]
     request_id: Mapped[str | None]

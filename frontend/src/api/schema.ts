@@ -1525,8 +1525,9 @@ export interface components {
         };
         /**
          * AuditEntryRead
-         * @description `user_name` is the name of the user at the time of the change, or `weir` for the platform itself. `before` and `after` are the changed
-         *     values.
+         * @description `user_name` is the name of the user at the time of the change, or `weir` for the platform itself. `resource_text` names the resource, such
+         *     as `checkpoint 784 of job orders`. `job_id` is the job of the resource, or null if the resource does not belong to a job or the job is deleted.
+         *     `before` and `after` are the changed values. `token_text` names the token of the request.
          */
         AuditEntryRead: {
             /** Action */
@@ -1548,14 +1549,20 @@ export interface components {
             } | null;
             /** Id */
             id: number;
+            /** Job Id */
+            job_id: number | null;
             /** Request Id */
             request_id: string | null;
             /** Resource */
             resource: string;
             /** Resource Id */
             resource_id: number | null;
+            /** Resource Text */
+            resource_text: string;
             /** Token Id */
             token_id: number | null;
+            /** Token Text */
+            token_text: string | null;
             /** User Id */
             user_id: number | null;
             /** User Name */

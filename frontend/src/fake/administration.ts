@@ -75,29 +75,31 @@ export class Administration {
       sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, http_status: null, problem: 'the receiver did not respond within 10 s' }),
     ];
     const by = (user_name: string): Schemas['UserRead'] | undefined => this.users.find(({ name }) => name === user_name);
-    const record = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void => {
+    const record = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields, resource_text: string, job_id: number | null = null): void => {
       this.audit.unshift({
-        id: (this.#ids += 1), at: ago(at), user_id: by(user_name)?.id ?? null, user_name, token_id: 1, action, resource, resource_id, before, after,
+        id: (this.#ids += 1), at: ago(at), user_id: by(user_name)?.id ?? null, user_name, token_id: 1, token_text: 'token password', action, resource, resource_id, resource_text, job_id, before, after,
         request_id: '9f31c2aa7e5b0d46', address: user_name === 'weir' ? null : '10.4.0.17',
       });
     };
-    record(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true });
-    record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } });
-    record(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null);
-    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'Use four slots and halve the checkpoint interval' });
-    record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' });
-    record(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' });
-    record(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } });
-    record(60_000, 'admin', 'log-in', 'session', 1, null, { by: 'password' });
+    record(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true }, 'user j.ortega');
+    record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } }, 'job flight-delays', 1);
+    record(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null, 'token nightly deploy, the first');
+    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'Use four slots and halve the checkpoint interval' }, 'version 2 of job flight-delays', 1);
+    record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' }, 'plan 3 of job flight-delays');
+    record(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' }, 'user j.ortega');
+    record(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } }, 'alert rule disabled for now');
+    record(60_000, 'admin', 'log-in', 'session', 1, null, { by: 'password' }, 'session');
   }
 
   get id(): number {
     return (this.#ids += 1);
   }
 
-  recordAudit(nowMs: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields): void {
+  recordAudit(nowMs: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields, job: Pick<Schemas['JobRead'], 'id' | 'name'> | null = null): void {
+    const name = after?.name ?? before?.name ?? resource_id;
     this.audit.unshift({
-      id: this.id, at: iso(nowMs), user_id: this.users.find(({ name }) => name === user_name)?.id ?? null, user_name, token_id: 1, action, resource, resource_id, before, after,
+      id: this.id, at: iso(nowMs), user_id: this.users.find(({ name }) => name === user_name)?.id ?? null, user_name, token_id: 1, token_text: 'token password', action, resource, resource_id,
+      resource_text: `${resource.replace('-', ' ')} ${String(name)}${job ? ` of job ${job.name}` : ''}`, job_id: job?.id ?? null, before, after,
       request_id: '4f1c0a77d2e95b36', address: '127.0.0.1',
     });
   }

@@ -130,13 +130,17 @@ describe('the audit log', () => {
 
   it('the audit log links to the resources of its entries', async () => {
     const installation = new Installation(Date.now());
-    const [plan] = installation.find(1)!.plans;
-    installation.administration.recordAudit(installation.nowMs, 'admin', 'apply', 'plan', plan!.id!, null, null);
+    const { plans: [plan], job } = installation.find(1)!;
+    installation.administration.recordAudit(installation.nowMs, 'admin', 'apply', 'plan', plan!.id!, null, null, job);
     await renderPage('/audit', { installation });
-    expect(await screen.findByRole('link', { name: `plan ${plan!.id}` })).toHaveAttribute('href', `/jobs/1/recovery/${plan!.id}`);
-    expect(decodeURIComponent(screen.getByRole('link', { name: 'token 7' }).getAttribute('href')!)).toBe('/tokens?filter={"everybody":true,"name":"nightly+deploy,+the+first"}');
-    expect(screen.getByRole('link', { name: 'job 1' })).toHaveAttribute('href', '/jobs/1');
-    expect(screen.queryByRole('link', { name: 'session 1' })).toBeNull();
+    expect(await screen.findByRole('link', { name: `plan ${plan!.id} of job ${job.name}` })).toHaveAttribute('href', `/jobs/1/recovery/${plan!.id}`);
+    expect(decodeURIComponent(screen.getByRole('link', { name: 'token nightly deploy, the first' }).getAttribute('href')!)).toBe('/tokens?filter={"everybody":true,"name":"nightly+deploy,+the+first"}');
+    expect(screen.getByRole('link', { name: 'job flight-delays' })).toHaveAttribute('href', '/jobs/1');
+    expect(screen.getByRole('link', { name: 'version 2 of job flight-delays' })).toHaveAttribute('href', '/jobs/1/versions');
+    // The job of this plan no longer exists.
+    expect(screen.getByRole('cell', { name: 'plan 3 of job flight-delays' })).toBeVisible();
+    expect(screen.queryByRole('link', { name: 'plan 3 of job flight-delays' })).toBeNull();
+    expect(screen.queryByRole('link', { name: 'session' })).toBeNull();
   });
 
   it('the audit log can be filtered by user and resource, and has an empty state if no entry matches', async () => {

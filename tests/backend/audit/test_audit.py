@@ -7,12 +7,29 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import delete, event, select, update
 from tests.backend.conftest import Login
+from tests.backend.jobs import completed, new_job, new_run, store_events, triggered
 
 from weir_backend.kit.access import PLATFORM
 from weir_backend.kit.audit import audit
+from weir_backend.kit.audited_resources import resource_texts
+from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import OperationKind, Role
+from weir_backend.models import (
+    AlertKind,
+    AlertRule,
+    Artifact,
+    AuditEntry,
+    Checkpoint,
+    Job,
+    OperationKind,
+    PlanKind,
+    PlanState,
+    RecoveryPlan,
+    Role,
+    Spec,
+)
 
 ROOT = Path(__file__).parents[3]
 BACKEND = ROOT / "backend" / "weir_backend"
@@ -38,6 +55,118 @@ def test_audit_entries_outlive_their_user(client: TestClient, login: Login) -> N
     assert client.delete(f"/api/v1/users/{deleted_user_id}", headers=admin).status_code == 204
     entry = client.get(AUDIT, params={"filter": f'{{"resource_id": {made["id"]}}}'}, headers=admin).json()[0]
     assert entry["user_name"] == "former" and entry["user_id"] is None
+
+
+def texts_of(client: TestClient, headers: dict[str, str]) -> dict[str, tuple[str, int | None]]:
+    """Return the text and the job of the resource of each entry, by action and kind of resource."""
+    answer = client.get(AUDIT, params={"range": "[0,99]"}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return {f"{one['action']} {one['resource']}": (one["resource_text"], one["job_id"]) for one in answer.json()}
+
+
+def test_entries_name_their_resources(client: TestClient, database: Database, login: Login) -> None:
+    run = new_run(database, new_job(database, "orders"))
+    store_events(database, run, triggered(784), completed(784))
+    with database.session() as session:
+        job = session.get_one(Job, run.job_id)
+        spec, artifact = session.scalars(select(Spec.id)).one(), session.scalars(select(Artifact.id)).one()
+        checkpoint = session.scalars(select(Checkpoint.id)).one()
+        plan = RecoveryPlan(
+            job_id=job.id, kind=PlanKind.ROLLBACK, job_version=1, request={}, preview={}, signature=b"x", state=PlanState.PROPOSED
+        )  # fmt: skip
+        rule = AlertRule(name="late", kind=AlertKind.FAILURES, parameters={"count": 3})
+        session.add_all([plan, rule])
+        session.flush()
+        named = [
+            ("job", job.id),
+            ("spec", spec),
+            ("checkpoint", checkpoint),
+            ("plan", plan.id),
+            ("artifact", artifact),
+            ("alert-rule", rule.id),
+        ]
+        for resource, key in named:
+            audit(session, PLATFORM, "update", resource, key)
+        audit(session, PLATFORM, "log-in", "session", 77)
+        plan_id = plan.id
+    expected = {
+        "update job": ("job orders", run.job_id),
+        "update spec": ("version 1 of job orders", run.job_id),
+        "update checkpoint": ("checkpoint 784 of job orders", run.job_id),
+        "update plan": (f"plan {plan_id} of job orders", run.job_id),
+        "update artifact": ("artifact job.py", None),
+        "update alert-rule": ("alert rule late", None),
+        "log-in session": ("session", None),
+    }
+    admin = login()
+    assert texts_of(client, admin) == expected
+    # Older versions of Weir wrote entries without a text.
+    with database.session() as session:
+        session.execute(update(AuditEntry).values(resource_text=None))
+    assert texts_of(client, admin) == expected
+
+
+def test_entries_keep_the_names_of_renamed_and_deleted_resources(client: TestClient, database: Database, login: Login) -> None:
+    run = new_run(database, new_job(database, "orders"))
+    store_events(database, run, triggered(784), completed(784))
+    with database.session() as session:
+        checkpoint = session.scalars(select(Checkpoint.id)).one()
+        audit(session, PLATFORM, "pin", "checkpoint", checkpoint, after={"pinned": True})
+        audit(session, PLATFORM, "suspend", "job", run.job_id)
+    with database.session() as session:
+        job = session.get_one(Job, run.job_id)
+        job.name, job.deleted_at = "parcels", now()
+        session.execute(delete(Checkpoint))
+    assert texts_of(client, login()) == {
+        "pin checkpoint": ("checkpoint 784 of job orders", None),
+        "suspend job": ("job orders", None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("resource", "fields", "expected"),
+    [
+        ("user", {"name": "bob", "role": "viewer"}, "user bob"),
+        ("checkpoint", {"job": "orders", "number": 784}, "checkpoint 784 of job orders"),
+        ("spec", {"job": "orders", "number": 3, "spec": {}}, "version 3 of job orders"),
+        ("plan", {"job": "orders"}, "plan 9 of job orders"),
+        ("alert-rule", {"enabled": False}, "alert rule 9 (deleted)"),
+        ("session", {"by": "password"}, "session"),
+    ],
+)
+def test_an_older_entry_of_a_deleted_resource_is_readable(
+    client: TestClient, database: Database, login: Login, resource: str, fields: dict[str, Any], expected: str
+) -> None:
+    with database.session() as session:
+        session.add(AuditEntry(user_name="root", action="update", resource=resource, resource_id=9, before=fields))
+    assert texts_of(client, login()) == {f"update {resource}": (expected, None)}
+
+
+def test_a_page_of_entries_reads_all_names_with_one_query(client: TestClient, database: Database, login: Login) -> None:
+    admin = login(name="root")
+    for number in range(3):
+        assert client.post("/api/v1/users", json={"name": f"user{number}-x", "role": "viewer"}, headers=admin).status_code == 201
+        assert (
+            client.post(
+                "/api/v1/webhooks", json={"name": f"hook{number}", "url": "https://hooks.example.com"}, headers=admin
+            ).status_code
+            == 201
+        )
+    entries = client.get(AUDIT, headers=admin).json()
+    assert [one["resource_text"] for one in entries] == [
+        text for number in (2, 1, 0) for text in (f"webhook hook{number}", f"user user{number}-x")
+    ]
+    assert {one["token_text"] for one in entries} == {"token tests"}
+    statements: list[str] = []
+
+    def record(*arguments: Any) -> None:
+        statements.append(arguments[2])
+
+    with database.session() as session:
+        event.listen(database.engine, "before_cursor_execute", record)
+        resource_texts(session, [(one["resource"], one["resource_id"]) for one in entries])
+        event.remove(database.engine, "before_cursor_execute", record)
+    assert len(statements) == 1
 
 
 @pytest.mark.parametrize(

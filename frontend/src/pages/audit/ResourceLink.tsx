@@ -1,48 +1,29 @@
 import { Link } from '@mui/material';
-import { useReference } from 'react-admin';
 import { Link as RouterLink } from 'react-router-dom';
 
 import type { Schemas } from '../../api/types';
 
 type Entry = Schemas['AuditEntryRead'];
 
-export const resourceLabel = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
-
 /** The resources that have their own page, with the paths of their lists. */
-const PAGES: Record<string, string> = { job: 'jobs', user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
+const PAGES: Record<string, string> = { user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
+/** The resources of a job, with the paths of their pages below the page of the job. */
+const JOB_PAGES: Record<string, (id: number) => string> = { job: () => '', spec: () => '/versions', checkpoint: () => '/checkpoints', plan: (id) => `/recovery/${id}` };
 
 /** The resource of an audit entry, with a link if the resource has a page. */
 export function ResourceLink({ entry }: { entry: Entry }) {
-  const { resource, resource_id, action } = entry;
-  const name = resourceLabel(resource, resource_id);
-  if (resource_id === null || action === 'delete') return name;
-  const page = PAGES[resource];
-  if (page) return <TextLink path={`/${page}/${resource_id}`} name={name} />;
-  if (resource === 'plan') return <JobResourceLink reference="plans" id={resource_id} name={name} path={`recovery/${resource_id}`} />;
-  if (resource === 'checkpoint') return <JobResourceLink reference="checkpoints" id={resource_id} name={name} path="checkpoints" />;
-  if (resource === 'token') return <TextLink path={tokensPath(entry)} name={name} />;
-  return name;
+  const path = pathOf(entry);
+  if (path === null) return entry.resource_text;
+  return <Link component={RouterLink} to={path} onClick={(event) => event.stopPropagation()}>{entry.resource_text}</Link>;
 }
 
-function TextLink({ path, name }: { path: string; name: string }) {
-  return <Link component={RouterLink} to={path} onClick={(event) => event.stopPropagation()}>{name}</Link>;
-}
-
-interface OfJobProps {
-  reference: string;
-  id: number;
-  name: string;
-  /** The path of a resource below the page of its job. */
-  path: string;
-}
-
-/**
- * A link to a page below a job's page. The path contains the job id. The audit entry does not contain the job id, so the resource is fetched. A
- * single request fetches the resources of all rows.
- */
-function JobResourceLink({ reference, id, name, path }: OfJobProps) {
-  const { referenceRecord } = useReference<{ id: number; job_id: number }>({ reference, id });
-  return referenceRecord ? <TextLink path={`/jobs/${referenceRecord.job_id}/${path}`} name={name} /> : name;
+function pathOf(entry: Entry): string | null {
+  const { resource, resource_id, job_id, action } = entry;
+  if (resource_id === null || action === 'delete') return null;
+  const page = JOB_PAGES[resource];
+  if (page) return job_id === null ? null : `/jobs/${job_id}${page(resource_id)}`;
+  if (resource === 'token') return tokensPath(entry);
+  return resource in PAGES ? `/${PAGES[resource]}/${resource_id}` : null;
 }
 
 /** Return the path of the list of all users' tokens, filtered by the name of the entry's token. */

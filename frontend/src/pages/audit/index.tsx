@@ -10,7 +10,7 @@ import { ResourceList } from '../../shared/ResourceList';
 import { RowToggle } from '../../shared/rows';
 import { EmptyState } from '../../shared/DataStates';
 import { differences, summarizeFields } from './differences';
-import { resourceLabel, ResourceLink } from './ResourceLink';
+import { ResourceLink } from './ResourceLink';
 import { ACTIONS, RESOURCES } from './filterOptions';
 
 type Entry = Schemas['AuditEntryRead'];
@@ -45,9 +45,9 @@ export default function Audit() {
   );
 }
 
-/** Return the accessible name of an entry, such as `update of job 7 by olga`. */
-function rowLabel({ action, resource, resource_id, user_name }: Entry): string {
-  return `${action} of ${resourceLabel(resource, resource_id)} by ${user_name}`;
+/** Return the accessible name of an entry, such as `update of job orders by olga`. */
+function rowLabel({ action, resource_text, user_name }: Entry): string {
+  return `${action} of ${resource_text} by ${user_name}`;
 }
 
 function Detail() {
@@ -72,7 +72,7 @@ function Detail() {
       )}
       <DescriptionList items={[
         ['Time', <AbsoluteTime key="at" at={entry.at} />],
-        ['Token', entry.token_id],
+        ['Request sent with', entry.token_text],
         ['Request', entry.request_id && <code key="request">{entry.request_id}</code>],
       ]}
       />

@@ -1,0 +1,38 @@
+"""Read audit entries with the names of their resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fastapi import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from weir_backend.audit import repository
+from weir_backend.audit.schemas import AuditEntryRead
+from weir_backend.kit.audited_resources import ResourceKey, ResourceText, recorded_text, resource_texts
+from weir_backend.kit.listing import Listing, page
+from weir_backend.models import AuditEntry
+
+
+def list_entries(session: Session, wanted: Listing, response: Response) -> Sequence[AuditEntryRead]:
+    entries: Sequence[AuditEntry] = page(session, select(AuditEntry), wanted, repository.FIELDS, response, unit="audit")
+    resources = {(one.resource, one.resource_id) for one in entries if one.resource_id is not None}
+    tokens = {("token", one.token_id) for one in entries if one.token_id is not None}
+    texts = resource_texts(session, resources | tokens)
+    return [_read(one, texts) for one in entries]
+
+
+def _read(entry: AuditEntry, texts: Mapping[ResourceKey, ResourceText]) -> AuditEntryRead:
+    found = texts.get((entry.resource, entry.resource_id)) if entry.resource_id is not None else None
+    token = texts.get(("token", entry.token_id)) if entry.token_id is not None else None
+    # Older versions of Weir wrote entries without a text.
+    current = (
+        found.text if found else recorded_text(entry.resource, entry.resource_id, {**(entry.before or {}), **(entry.after or {})})
+    )
+    return AuditEntryRead.read(
+        entry,
+        resource_text=entry.resource_text or current,
+        job_id=found.job_id if found else None,
+        token_text=token.text if token else None,
+    )
