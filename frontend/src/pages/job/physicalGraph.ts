@@ -71,6 +71,12 @@ const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter
 /** Return the names of a chain's operators, from first to last. */
 export const chainName = (operators: readonly { name: string }[], index: number): string => operators.map(({ name }) => name).join(' → ') || `chain ${index}`;
 
+/** Return the kind of an operator, and its name if the name differs from the uid: `filter, late only`. */
+export const operatorSubtitle = ({ uid, name, kind }: Operator): string => (name === uid ? kind : `${kind}, ${name}`);
+
+/** Return the uids of a chain's operators, from first to last. The graph shows uids, because state belongs to uids and the code contains them. */
+export const chainTitle = ({ operators, index }: Chain): string => operators.map(({ uid }) => uid).join(' → ') || `chain ${index}`;
+
 /** `hash origin, dest`. */
 export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);
 

@@ -7,7 +7,7 @@ import { LongTable, type Column } from '../../../shared/LongTable';
 import { StateChip } from '../../../shared/StateChip';
 import { useFocusHandoff } from '../../../shared/useFocusHandoff';
 import type { ChainMetrics, SubtaskMetrics } from './graph/chainMetrics';
-import { chainName, type Chain } from '../physicalGraph';
+import { chainTitle, operatorSubtitle, type Chain } from '../physicalGraph';
 import { NARROW_WINDOW } from './graph/graphTheme';
 import { useWavefront } from './wavefront/wavefrontSource';
 import { chainSteps, STEPS, type Step } from './wavefront/wavefront';
@@ -39,12 +39,14 @@ export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics:
       sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem', [NARROW_WINDOW]: BELOW }}
     >
       <Box sx={{ display: 'flex', alignItems: 'flex-start', px: 1.5, pt: 1 }}>
-        <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{chainName(chain.operators, chain.index)}</Typography>
+        <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{chainTitle(chain)}</Typography>
         <IconButton size="small" aria-label="Close" onClick={onClose} sx={{ ml: 'auto' }}><CloseIcon fontSize="small" /></IconButton>
       </Box>
       <Box component="ul" sx={{ m: 0, px: 1.5, py: 0.5, listStyle: 'none', color: 'text.secondary' }}>
-        {chain.operators.map(({ uid, name, kind, stateful, site }) => (
-          <li key={uid}><Box component="b" sx={{ color: 'text.primary', fontWeight: 600 }}>{name}</Box> {[kind, stateful && 'stateful', site].filter(Boolean).join(', ')}</li>
+        {chain.operators.map((operator) => (
+          <li key={operator.uid}>
+            <Box component="b" sx={{ color: 'text.primary', fontWeight: 600 }}>{operator.uid}</Box> {[operatorSubtitle(operator), operator.stateful && 'stateful', operator.site].filter(Boolean).join(', ')}
+          </li>
         ))}
       </Box>
       <Times />

@@ -82,6 +82,7 @@ interface GraphViewProps {
 function GraphView({ graph, layout, replayed, onExit }: GraphViewProps) {
   const { palette } = useTheme();
   const [selectedChain, selectChain] = useState<number | null>(null);
+  const [area, setArea] = useState<HTMLDivElement | null>(null);
   const topology = useMemo(() => buildTopology(graph), [graph]);
   const script = useMemo(() => replayed && buildRecording(replayed, topology), [replayed, topology]);
   const live = useLiveWavefront(topology);
@@ -95,9 +96,9 @@ function GraphView({ graph, layout, replayed, onExit }: GraphViewProps) {
     <WavefrontContext value={source}>
       {replayed && replay ? <ReplayStatus store={replay} graph={graph} number={replayed.number} /> : <LiveStatus store={live} graph={graph} />}
       {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Cannot replay checkpoint {replayed.number}, because no subtask acknowledged this checkpoint.</Alert>}
-      <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW_WINDOW]: { flexDirection: 'column' } }} style={cssVariables(palette.mode, palette)}>
+      <Box ref={setArea} className="weir-graph-area" sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW_WINDOW]: { flexDirection: 'column' } }} style={cssVariables(palette.mode, palette)}>
         <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default', [NARROW_WINDOW]: { flex: 'none' } }}>
-          <FlowGraph graph={graph} layout={layout} metrics={metrics} selected={selectedChain} onSelect={selectChain} />
+          <FlowGraph graph={graph} layout={layout} metrics={metrics} selected={selectedChain} onSelect={selectChain} area={area} />
         </Box>
         {chain && <ChainPanel chain={chain} metrics={metrics.get(chain.index)} onClose={() => selectChain(null)} />}
       </Box>

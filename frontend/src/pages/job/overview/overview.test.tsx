@@ -1,5 +1,5 @@
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { renderJob, type Rendered } from '../../../testing/render';
 
@@ -15,7 +15,7 @@ async function pass({ fake }: Rendered, ms: number): Promise<void> {
 describe('the overview of a job', () => {
   it('shows operators with their parallelism, metrics and backpressure', async () => {
     await renderJob(1);
-    const source = await node(/^flights → parse delays → late only, 4 subtasks/);
+    const source = await node(/^flights → parse → late, 4 subtasks/);
     expect(within(source).getByText('×4')).toBeInTheDocument();
     await waitFor(() => expect(within(source).getByText(/k\/s → .*k\/s/)).toBeInTheDocument());
     expect(within(source).getByText(/^(low|high)$/)).toBeInTheDocument();
@@ -34,6 +34,58 @@ describe('the overview of a job', () => {
     expect(screen.getAllByText('! bottleneck')).toHaveLength(1);
   });
 
+  it('shows the uid of an operator as its title, and its kind and its name as its subtitle', async () => {
+    await renderJob(1);
+    const source = await node(/^flights → parse → late, /);
+    for (const [uid, subtitle] of [['flights', 'source'], ['parse', 'with_columns, parse delays'], ['late', 'filter, late only']] as const) {
+      expect(within(source).getByText(uid)).toHaveAttribute('title', uid);
+      expect(within(source).getByText(subtitle)).toHaveAttribute('title', subtitle);
+    }
+  });
+
+  it('finds an operator by its name, highlights it and moves the focus to it', async () => {
+    const { user } = await renderJob(1);
+    const target = await node(/^by_carrier, /);
+    await user.type(screen.getByRole('combobox', { name: 'Find operator' }), 'delay by c');
+    expect(await screen.findAllByRole('option')).toHaveLength(1);
+    await user.keyboard('{Enter}');
+    expect(await node(/^by_carrier, /)).toHaveFocus();
+    expect(target).toHaveClass('weir-found');
+    expect(screen.queryByRole('complementary')).toBeNull();
+    await user.keyboard('{Enter}');
+    expect(await screen.findByRole('complementary', { name: 'by_carrier' })).toBeVisible();
+  });
+
+  it('says that no operator matches', async () => {
+    const { user } = await renderJob(1);
+    await node(/^by_carrier, /);
+    await user.type(screen.getByRole('combobox', { name: 'Find operator' }), 'unknown');
+    expect(await screen.findByText('No operator matches')).toBeVisible();
+  });
+
+  it('shows the graph in full screen and back, if the browser supports full screen', async () => {
+    let shown: Element | null = null;
+    const show = (element: Element | null): Promise<void> => {
+      shown = element;
+      document.dispatchEvent(new Event('fullscreenchange'));
+      return Promise.resolve();
+    };
+    Object.defineProperties(document, { fullscreenEnabled: { value: true, configurable: true }, fullscreenElement: { get: () => shown, configurable: true }, exitFullscreen: { value: () => show(null), configurable: true } });
+    Element.prototype.requestFullscreen = function (this: Element) {
+      return show(this);
+    };
+    onTestFinished(() => {
+      for (const name of ['fullscreenEnabled', 'fullscreenElement', 'exitFullscreen']) Reflect.deleteProperty(document, name);
+    });
+    const { user } = await renderJob(1);
+    await node(/^by_carrier, /);
+    await user.click(screen.getByRole('button', { name: 'Full screen' }));
+    expect(shown).toContainElement(screen.getByRole('combobox', { name: 'Find operator' }));
+    await user.click(await screen.findByRole('button', { name: 'Exit full screen' }));
+    expect(shown).toBeNull();
+    expect(screen.getByRole('button', { name: 'Full screen' })).toBeVisible();
+  });
+
   it('labels edges with partitioning and throughput', async () => {
     await renderJob(1);
     const region = await graph();
@@ -44,14 +96,14 @@ describe('the overview of a job', () => {
   it('opens the subtasks of a selected chain and closes them again', async () => {
     const { user } = await renderJob(1);
     // Do not use `user.click`, because `user.click` also starts to pan the graph and jsdom does not support panning.
-    fireEvent.click(within(await node(/^delay by carrier, /)).getByText('delay by carrier'));
-    const side = await screen.findByRole('complementary', { name: 'delay by carrier' });
+    fireEvent.click(within(await node(/^by_carrier, /)).getByText('by_carrier'));
+    const side = await screen.findByRole('complementary', { name: 'by_carrier' });
     expect(within(side).getAllByRole('row')).toHaveLength(5);
     expect(within(side).getByText(/stateful/)).toBeVisible();
     await waitFor(() => expect(within(side).getAllByRole('img', { name: /^busy \d+ %, backpressured/ })).toHaveLength(4));
     await user.click(within(side).getByRole('button', { name: 'Close' }));
     expect(screen.queryByRole('complementary')).toBeNull();
-    expect(await node(/^delay by carrier, /)).toHaveFocus();
+    expect(await node(/^by_carrier, /)).toHaveFocus();
   });
 
   it('shows the number of exceptions and links to them', async () => {
@@ -64,9 +116,9 @@ describe('the overview of a job', () => {
 
   it('opens the subtasks of a chain with the keyboard', async () => {
     const { user } = await renderJob(1);
-    (await node(/^delay by carrier, /)).focus();
+    (await node(/^by_carrier, /)).focus();
     await user.keyboard('{Enter}');
-    expect(await screen.findByRole('complementary', { name: 'delay by carrier' })).toBeVisible();
+    expect(await screen.findByRole('complementary', { name: 'by_carrier' })).toBeVisible();
   });
 
   it('shows the barriers, the blocking subtask and the completion of a pending checkpoint', async () => {
@@ -130,7 +182,7 @@ describe('the overview of a job', () => {
 
   it('shows the graph of a stopped job without metrics', async () => {
     await renderJob(7);
-    const source = await node(/^events → clean, /);
+    const source = await node(/^in → clean, /);
     expect(within(source).getByText('– → –')).toBeInTheDocument();
     expect(statusLine()).toHaveTextContent(/^The job is not running\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
   });
@@ -153,7 +205,7 @@ describe('the overview of a job', () => {
 
   it('shows no replay button if no checkpoint can be replayed', async () => {
     await renderJob(9);
-    await node(/^events → clean, /);
+    await node(/^in → clean, /);
     expect(statusLine()).toHaveTextContent('The job is not running and has no completed checkpoint.');
     expect(screen.queryByRole('button', { name: 'Replay last checkpoint' })).toBeNull();
     expect(screen.queryByRole('combobox', { name: 'Replay checkpoint' })).toBeNull();

@@ -2,7 +2,7 @@ import type { NodeProps } from '@xyflow/react';
 import { memo, useCallback, useRef } from 'react';
 
 import { bytes, percent, perSecond } from '../../../../format';
-import { chainName, type Chain } from '../../physicalGraph';
+import { chainTitle, operatorSubtitle, type Chain } from '../../physicalGraph';
 import { blockingIndex } from '../wavefront/blockingSubtask';
 import type { Wavefront } from '../wavefront/wavefront';
 import { useWavefrontPainter } from '../wavefront/wavefrontSource';
@@ -11,7 +11,7 @@ import { NAMES_MAX } from './layout';
 import type { ChainNodeType } from './nodes';
 import { SubtaskCells } from './SubtaskCells';
 
-/** A chain with its operator names, its metrics, and its subtasks as cells. When the graph is zoomed out, a chain shows only its cells. */
+/** A chain with its operator names, its metrics, and its subtasks as cells. When the graph is zoomed out, a chain shows only its title and its cells. */
 export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics }, selected }: NodeProps<ChainNodeType>) {
   const box = useRef<HTMLDivElement>(null);
   const createPainter = useCallback(() => {
@@ -23,8 +23,8 @@ export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics 
   }, [chain]);
   useWavefrontPainter(createPainter);
   return (
-    <div ref={box} className="weir-chain" data-level={metrics?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : chainName(chain.operators, chain.index)}>
-      {near && <NodeText chain={chain} metrics={metrics} />}
+    <div ref={box} className="weir-chain" data-level={metrics?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : chainTitle(chain)}>
+      {near ? <NodeText chain={chain} metrics={metrics} /> : <div className="weir-title">{chainTitle(chain)}</div>}
       <SubtaskCells chain={chain} near={near} />
       {metrics?.bottleneck && !near && <b className="weir-bottleneck" aria-hidden>!</b>}
     </div>
@@ -35,8 +35,8 @@ function NodeText({ chain, metrics }: { chain: Chain; metrics: ChainMetrics | un
   const visibleOperators = chain.operators.slice(0, NAMES_MAX);
   return (
     <>
-      {visibleOperators.map(({ uid, name, kind }) => (
-        <div key={uid} className="weir-name"><b title={name}>{name}</b><span>{kind}</span></div>
+      {visibleOperators.map((operator) => (
+        <div key={operator.uid} className="weir-name"><b title={operator.uid}>{operator.uid}</b><span title={operatorSubtitle(operator)}>{operatorSubtitle(operator)}</span></div>
       ))}
       {visibleOperators.length === 0 && <div className="weir-name"><b>chain {chain.index}</b></div>}
       {chain.operators.length > NAMES_MAX && <div className="weir-name"><span>and {chain.operators.length - NAMES_MAX} more</span></div>}

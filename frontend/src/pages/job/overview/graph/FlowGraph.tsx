@@ -1,7 +1,9 @@
 import '@xyflow/react/dist/base.css';
+import Fullscreen from '@mui/icons-material/Fullscreen';
+import FullscreenExit from '@mui/icons-material/FullscreenExit';
 import { useTheme } from '@mui/material';
-import { Controls, MiniMap, ReactFlow, type NodeChange, type NodeTypes, type ReactFlowInstance, type Viewport } from '@xyflow/react';
-import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { ControlButton, Controls, MiniMap, Panel, ReactFlow, type NodeChange, type NodeTypes, type ReactFlowInstance, type Viewport } from '@xyflow/react';
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import './graph.css';
 import { useIncrementalList } from '../../../../shared/incrementalList';
@@ -11,12 +13,12 @@ import type { ChainMetrics } from './chainMetrics';
 import type { PhysicalGraph } from '../../physicalGraph';
 import type { GraphLayout } from './layout';
 import { cssVariables } from './graphTheme';
-import { FIT, panIntoView, isEqualNode, flowNodes, visibleRegion, isEqualRect, fitViewport, ZOOM_MAX, ZOOM_MIN, type ChainNodeType, type Size } from './nodes';
+import { centreOn, FIT, panIntoView, isEqualNode, flowNodes, showsWholeGraph, visibleRegion, isEqualRect, fitViewport, ZOOM_MAX, ZOOM_MIN, type ChainNodeType, type Size } from './nodes';
+import { OperatorSearch } from './OperatorSearch';
+import { useFullscreen } from './useFullscreen';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
-/** A graph with at least this number of chains has a minimap when it is zoomed in. */
-const MAP_FROM_CHAINS = 24;
-const SHOWN = {};
+const MAP_SIZE = { width: 150, height: 96 };
 const HIDDEN = { display: 'none' };
 /** The number of nodes that are rendered in one animation frame. */
 const NODES_AT_ONCE = 8;
@@ -37,6 +39,8 @@ interface Props {
   /** The index of the selected chain. */
   selected: number | null;
   onSelect: (chain: number | null) => void;
+  /** The element that the full-screen button shows in full screen: the graph and the chain panel. */
+  area: HTMLElement | null;
 }
 
 /** The graph in its container. The size of the container determines the initial viewport. */
@@ -58,31 +62,44 @@ export const FlowGraph = memo(function FlowGraph(props: Props) {
  * Adds nodes and edges over several frames, because adding 200 operators in one frame would freeze the page. The node objects do not change while
  * barriers move. Components that show barriers paint the barriers directly (wavefrontSource.ts).
  */
-function Flow({ graph, layout, metrics, selected, onSelect, container }: Props & { container: HTMLDivElement }) {
+function Flow({ graph, layout, metrics, selected, onSelect, area, container }: Props & { container: HTMLDivElement }) {
   const { palette } = useTheme();
   const flow = useRef<ReactFlowInstance<ChainNodeType> | null>(null);
   const [size, setSize] = useState(() => sizeOf(container));
   const [initialViewport] = useState(() => fitViewport(layout, size));
   const [region, setRegion] = useState(() => visibleRegion(layout, initialViewport, size));
+  const [whole, setWhole] = useState(() => showsWholeGraph(layout, initialViewport, size));
+  const [found, setFound] = useState<number | null>(null);
+  const fullscreen = useFullscreen(area);
   const afterFirstFrame = useAfterFirstFrame();
   const updateRegion = useCallback(
-    (viewport: Viewport, now: Size): void =>
+    (viewport: Viewport, now: Size): void => {
+      setTextZoom(container, viewport.zoom);
+      setWhole(showsWholeGraph(layout, viewport, now));
       setRegion((before) => {
         const after = visibleRegion(layout, viewport, now);
         return isEqualRect(before, after) ? before : after;
-      }),
-    [layout],
+      });
+    },
+    [layout, container],
   );
+  useLayoutEffect(() => setTextZoom(container, initialViewport.zoom), [container, initialViewport]);
+  const wasFullscreen = useRef(false);
   useEffect(() => {
     const observer = new ResizeObserver(() => {
       const now = sizeOf(container);
       setSize(now);
+      const isFullscreen = document.fullscreenElement === area && area !== null;
+      if (isFullscreen !== wasFullscreen.current) {
+        wasFullscreen.current = isFullscreen;
+        void flow.current?.setViewport(fitViewport(layout, now));
+      }
       // If the container becomes larger, more of the graph is visible, so the viewport need not change.
       updateRegion(flow.current?.getViewport() ?? initialViewport, now);
     });
     observer.observe(container);
     return () => observer.disconnect();
-  }, [container, updateRegion, initialViewport]);
+  }, [container, updateRegion, initialViewport, area, layout]);
   // The chain panel can make the graph narrower. Keep the zoom, and pan only if the selected chain would not be visible.
   const box = selected === null ? undefined : layout.chains.get(selected);
   useEffect(() => {
@@ -97,7 +114,14 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
   const target = useMemo(() => (afterFirstFrame ? flowNodes(graph, layout, metrics, region) : []), [afterFirstFrame, graph, layout, metrics, region]);
   const shown = useIncrementalList(target, NODES_AT_ONCE, isEqualNode);
   const complete = afterFirstFrame && shown.length === target.length;
-  const nodes = useMemo(() => (selected === null ? [...shown] : shown.map((node) => (node.data.chain.index === selected ? { ...node, selected: true } : node))), [shown, selected]);
+  const nodes = useMemo(
+    () =>
+      shown.map((node) => {
+        const { index } = node.data.chain;
+        return index === selected || index === found ? { ...node, selected: index === selected, className: index === found ? 'weir-found' : '' } : node;
+      }),
+    [shown, selected, found],
+  );
   const onNodesChange = useCallback(
     (changes: NodeChange<ChainNodeType>[]): void => {
       const picked = changes.find((change) => change.type === 'select' && change.selected);
@@ -106,7 +130,22 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
     },
     [selected, onSelect],
   );
-  const clearSelection = useCallback(() => onSelect(null), [onSelect]);
+  const clearSelection = useCallback(() => {
+    onSelect(null);
+    setFound(null);
+  }, [onSelect]);
+  const find = useCallback(
+    (chain: number): void => {
+      const target = layout.chains.get(chain);
+      const before = flow.current?.getViewport();
+      if (!target || !before) return;
+      setFound(chain);
+      void flow.current?.setViewport(centreOn(before, target, sizeOf(container)));
+      // Screen readers then read the chain, and Enter opens its subtasks.
+      container.querySelector<HTMLElement>(`.react-flow__node[data-id="${chain}"]`)?.focus({ preventScroll: true });
+    },
+    [layout, container],
+  );
   return (
     <ReactFlow
       nodes={nodes}
@@ -133,10 +172,23 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
       ariaLabelConfig={LABELS}
     >
       {complete && <Channels graph={graph} layout={layout} metrics={metrics} region={region} />}
-      <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT} />
-      {graph.chains.length >= MAP_FROM_CHAINS && complete && <MiniMap style={region ? SHOWN : HIDDEN} pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
+      <Panel position="top-right"><OperatorSearch graph={graph} onFind={find} /></Panel>
+      <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT}>
+        {fullscreen && (
+          <ControlButton onClick={fullscreen.toggle} aria-label={fullscreen.active ? 'Exit full screen' : 'Full screen'} title={fullscreen.active ? 'Exit full screen' : 'Full screen'}>
+            {fullscreen.active ? <FullscreenExit /> : <Fullscreen />}
+          </ControlButton>
+        )}
+      </Controls>
+      {complete && <MiniMap style={whole ? HIDDEN : MAP_SIZE} pannable zoomable bgColor={palette.background.paper} nodeColor={palette.text.secondary} maskColor={palette.action.selected} />}
     </ReactFlow>
   );
+}
+
+/** Set the zoom with which graph.css computes the sizes of names. Changed sizes cause a layout of all nodes, so the zoom is rounded. */
+function setTextZoom(container: HTMLElement, zoom: number): void {
+  const rounded = zoom.toFixed(2);
+  if (container.style.getPropertyValue('--weir-zoom') !== rounded) container.style.setProperty('--weir-zoom', rounded);
 }
 
 /** Return false in the first animation frame, in which no nodes are rendered. */

@@ -13,8 +13,9 @@ export const SubtaskCells = memo(function SubtaskCells({ chain, near }: { chain:
   const cells = useMemo(() => (near ? cellGrid(chain.parallelism) : zoomedOutCellGrid(chain.parallelism, nodeHeight(chain))), [chain, near]);
   const createPainter = useCallback(() => painter(svg.current!, chain, cells), [chain, cells]);
   useWavefrontPainter(createPainter);
+  const [width, height] = [cells.columns * cells.step, cells.rows * cells.step];
   return (
-    <svg ref={svg} className="weir-cells" width={cells.columns * cells.step} height={cells.rows * cells.step} role="img">
+    <svg ref={svg} className="weir-cells" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img">
       <path className="frame" d={cellPath(cells, chain.parallelism, () => true, 1)} />
       {/* The paths of the wavefront steps are painted outside React. The cell of a waiting subtask has only an outline. */}
       {STEPS.slice(1).map((step) => <path key={step} className={step} />)}

@@ -9,7 +9,8 @@ import { partitioningLabel, type Chain, type Edge, type PhysicalGraph } from '..
 export const NODE_WIDTH = 206;
 /** The maximum number of operator names in a node. The chain panel lists all operators. */
 export const NAMES_MAX = 4;
-const NAME_HEIGHT = 19;
+/** The height of an operator: its uid and, below it, its kind. */
+const NAME_HEIGHT = 36;
 /** The height of the metrics. A node always has three lines of metrics, so that its height does not change when metrics arrive. */
 const FACTS_HEIGHT = 60;
 const PADDING = 8;

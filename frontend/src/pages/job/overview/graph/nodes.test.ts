@@ -5,7 +5,7 @@ import { bottleneckOf } from '../../../../fake/metrics';
 import { chainMetrics } from './chainMetrics';
 import type { PhysicalGraph } from '../../physicalGraph';
 import type { GraphLayout } from './layout';
-import { panIntoView, isEqualNode, NEAR_ZOOM, flowNodes, intersects, visibleRegion, isEqualRect, fitViewport, ZOOM_MIN } from './nodes';
+import { centreOn, panIntoView, isEqualNode, NEAR_ZOOM, flowNodes, intersects, visibleRegion, isEqualRect, fitViewport, showsWholeGraph, ZOOM_MIN } from './nodes';
 
 const graph: PhysicalGraph = {
   chains: [0, 1].map((index) => ({ index, parallelism: 2, operators: [{ uid: `u${index}`, name: `op ${index}`, kind: 'map', stateful: false, site: '' }] })),
@@ -19,7 +19,7 @@ const bottleneck = bottleneckOf(new Installation(1_800_000_000_000).jobs[1]!.tem
 describe('graph nodes', () => {
   it('a node has the position that the layout computed, and a label', () => {
     const [first] = flowNodes(graph, placed, none, ALL);
-    expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
+    expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'u0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
   it('the label of a node contains the highest busy share and pressure, and the bottleneck, even when the graph is zoomed out', () => {
@@ -28,9 +28,9 @@ describe('graph nodes', () => {
     const limited = new Map([[0, { ...metricsWith.get(0)!, bottleneck }]]);
     for (const near of [ALL, null]) {
       const [first, second] = flowNodes(graph, placed, metricsWith, near);
-      expect(first!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low)');
-      expect(flowNodes(graph, placed, limited, near)[0]!.ariaLabel).toBe('op 0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low), bottleneck');
-      expect(second!.ariaLabel).toBe('op 1, 2 subtasks');
+      expect(first!.ariaLabel).toBe('u0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low)');
+      expect(flowNodes(graph, placed, limited, near)[0]!.ariaLabel).toBe('u0, 2 subtasks, up to 97 % busy, up to 20 % pressure (low), bottleneck');
+      expect(second!.ariaLabel).toBe('u1, 2 subtasks');
     }
   });
 
@@ -103,6 +103,31 @@ describe('the viewport after a selection', () => {
   it('the viewport does not change if the container has no size', () => {
     const viewport = { x: 0, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, { width: 0, height: 0 })).toBe(viewport);
+  });
+});
+
+describe('the viewport after a search', () => {
+  const box = { x: 1_000, y: 100, width: 200, height: 100 };
+
+  it('shows the chain in the centre, and zooms in only if its text would be hard to read', () => {
+    expect(centreOn({ x: 0, y: 0, zoom: 1 }, box, { width: 800, height: 400 })).toEqual({ x: 400 - 1_100, y: 200 - 150, zoom: 1 });
+    expect(centreOn({ x: 0, y: 0, zoom: 0.2 }, box, { width: 800, height: 400 })).toEqual({ x: 400 - 0.8 * 1_100, y: 200 - 0.8 * 150, zoom: 0.8 });
+  });
+
+  it('does not change if the container has no size', () => {
+    const viewport = { x: -5, y: 0, zoom: 1 };
+    expect(centreOn(viewport, box, { width: 0, height: 0 })).toBe(viewport);
+  });
+});
+
+describe('the minimap', () => {
+  it('is needed if a part of the graph is outside the container', () => {
+    const room = { width: 600, height: 200 };
+    expect(showsWholeGraph(placed, fitViewport(placed, room), room)).toBe(true);
+    expect(showsWholeGraph(placed, { x: 0, y: 0, zoom: 1.3 }, room)).toBe(false);
+    expect(showsWholeGraph(placed, { x: -20, y: 0, zoom: 1 }, room)).toBe(false);
+    expect(showsWholeGraph(placed, { x: 0, y: 90, zoom: 1 }, room)).toBe(false);
+    expect(showsWholeGraph(placed, { x: 0, y: 0, zoom: 1 }, { width: 0, height: 0 })).toBe(true);
   });
 });
 

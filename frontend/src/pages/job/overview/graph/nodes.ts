@@ -3,15 +3,18 @@ import { getViewportForBounds, type Node, type Viewport } from '@xyflow/react';
 
 import { pluralize, percent } from '../../../../format';
 import type { ChainMetrics } from './chainMetrics';
-import { chainName, type Chain, type PhysicalGraph } from '../../physicalGraph';
+import { chainTitle, type Chain, type PhysicalGraph } from '../../physicalGraph';
 import type { Rect, GraphLayout } from './layout';
 
-/** `near`: whether the node is drawn in detail. If `near` is false, the node shows only its coloured cells. */
+/** `near`: whether the node is drawn in detail. If `near` is false, the node shows only its title and its coloured cells. */
 export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMetrics | undefined }, 'chain'>;
 
-/** Below this zoom, text is not drawn, because it would be too small to read. */
-export const NEAR_ZOOM = 0.42;
-export const ZOOM_MIN = 0.08;
+/** Below this zoom, nodes show only their titles, because the lines of a detailed node would be too small to read (graph.css). */
+export const NEAR_ZOOM = 0.55;
+/** At this zoom, the title of a node is one line, and the rest of the node still has space for the cells. */
+export const ZOOM_MIN = 0.12;
+/** The minimum zoom at which the search shows an operator. */
+const FOUND_ZOOM = 0.8;
 export const ZOOM_MAX = 2;
 /** The maximum zoom for fitting a graph into the container. Without a maximum zoom, a small graph would be magnified. */
 const FIT_ZOOM_MAX = 1.1;
@@ -37,6 +40,18 @@ export function panIntoView(viewport: Viewport, box: Rect, container: Size): Vie
   const x = nearestOffset(viewport.x, { from: box.x * zoom, length: box.width * zoom }, { from: MARGIN.left, to: container.width - MARGIN.right });
   const y = nearestOffset(viewport.y, { from: box.y * zoom, length: box.height * zoom }, { from: MARGIN.top, to: container.height - MARGIN.bottom });
   return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
+}
+
+/** Return a viewport with the box in the centre, at a zoom at which its text is easy to read. */
+export function centreOn(viewport: Viewport, box: Rect, container: Size): Viewport {
+  if (container.width === 0) return viewport;
+  const zoom = Math.max(viewport.zoom, FOUND_ZOOM);
+  return { x: container.width / 2 - (box.x + box.width / 2) * zoom, y: container.height / 2 - (box.y + box.height / 2) * zoom, zoom };
+}
+
+/** Return whether the viewport shows the whole graph. */
+export function showsWholeGraph({ width, height }: GraphLayout, { x, y, zoom }: Viewport, container: Size): boolean {
+  return container.width === 0 || (x >= 0 && y >= 0 && x + width * zoom <= container.width && y + height * zoom <= container.height);
 }
 
 /**
@@ -87,7 +102,7 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
 
 /** Return the accessible name of a node, which includes the metrics that show a bottleneck. */
 function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
-  const parts = [chainName(chain.operators, chain.index), pluralize(chain.parallelism, 'subtask')];
+  const parts = [chainTitle(chain), pluralize(chain.parallelism, 'subtask')];
   if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);
   if (metrics?.worst) parts.push(`up to ${percent(metrics.worst.pressure)} pressure${metrics.level ? ` (${metrics.level})` : ''}`);
   if (metrics?.bottleneck) parts.push('bottleneck');

@@ -3,7 +3,7 @@
  * channels of an edge. Pure.
  */
 import { pluralize, duration } from '../../../../format';
-import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
+import { chainTitle, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
 import { ACKNOWLEDGED, ALIGNING, SNAPSHOTTED, type Wavefront } from './wavefront';
 
@@ -157,14 +157,14 @@ export function blockingIndex(wave: Wavefront | null, chain: number): number {
 /** The maximum number of upstream chains that the text about a blocker names. */
 const NAMES_MAX = 2;
 
-/** `delay by route → routes [2]`. */
+/** `by_route → routes [2]`. */
 function subtaskLabel(subtask: number, graph: PhysicalGraph, topology: Topology): string {
   return `${inputName(subtask, graph, topology)} [${subtaskPosition(topology, subtask).index}]`;
 }
 
 function inputName(subtask: number, graph: PhysicalGraph, topology: Topology): string {
   const chain = chainAt(subtask, graph, topology);
-  return chain ? chainName(chain.operators, chain.index) : `chain ${subtaskPosition(topology, subtask).chain}`;
+  return chain ? chainTitle(chain) : `chain ${subtaskPosition(topology, subtask).chain}`;
 }
 
 function chainAt(subtask: number, { chains }: PhysicalGraph, topology: Topology): Chain | undefined {
