@@ -107,11 +107,11 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   );
 }
 
-function CollapsedItem({ row: { count, newest, oldest }, onOpen }: { row: CollapsedRow; onOpen(): void }) {
+function CollapsedItem({ row: { count, newest, oldest, current }, onOpen }: { row: CollapsedRow; onOpen(): void }) {
   const ref = useFocusHandoff(() => document.getElementById(reasonId(newest))?.closest('li'));
   return (
     <>
-      <Box>{count} more, {oldest} to {newest}</Box>
+      <Box>{current ? `${count} more, ${oldest} to ${newest}` : `${count} abandoned checkpoints (${oldest} to ${newest})`}</Box>
       <Box />
       <Box />
       <Box sx={{ textAlign: 'right' }}>

@@ -52,10 +52,37 @@ describe('a collapsed lineage', () => {
   it('always shows branch points and gaps', () => {
     const back = collapse(lineageOf([run(1), run(2, 30)], [...checkpoints(1, 1, 60), ...checkpoints(2, 61, 62)]), NONE);
     expect(named(back)).toContain('30');
-    expect(joined(back)).toContain('30 > 31');
+    expect(joined(back)).toContain('30 > 30: 60-31');
     expect(joined(back)).toContain('30 > restore');
     const gap = collapse(lineageOf([run(1)], [...checkpoints(1, 1, 20), ...checkpoints(1, 31, 60)]), NONE);
     expect(named(gap)).toContain('31');
+  });
+
+  it('shows a stretch of abandoned checkpoints as one row, also if their files are deleted', () => {
+    const abandoned = checkpoints(1, 784, 820, (number) => (number < 800 ? { discarded_at: '2026-01-01T00:00:00Z' } : {}));
+    const lineage = lineageOf([run(1), run(2, 783)], [...checkpoints(1, 783, 783), ...abandoned, ...checkpoints(2, 821, 822)]);
+    const shown = collapse(lineage, NONE);
+    expect(named(shown)).toEqual(['822', '821', 'restore', '37: 820-784', '783', 'beginning']);
+    expect(joined(shown)).toEqual(expect.arrayContaining(['783 > 37: 820-784', '783 > restore']));
+    const [fold] = shown.rows.filter((row) => row.kind === 'collapsed');
+    expect(collapse(lineage, new Set([fold!.stretch]))).toEqual(lineage);
+  });
+
+  it('divides an abandoned stretch at savepoints, pinned checkpoints and branches', () => {
+    const abandoned = checkpoints(1, 2, 20, (number) => ({ is_savepoint: number === 8, pinned: number === 20 }));
+    const runs = [run(1), run(2, 1), run(3, 14), run(4, 1)];
+    const shown = collapse(lineageOf(runs, [...checkpoints(1, 1, 1), ...abandoned, ...checkpoints(2, 21, 21), ...checkpoints(3, 22, 25), ...checkpoints(4, 26, 26)]), NONE);
+    expect(named(shown)).toEqual(['26', 'restore', '4: 25-22', 'restore', '21', 'restore', '20', '5: 19-15', '14', '5: 13-9', '8', '6: 7-2', '1', 'beginning']);
+  });
+
+  it('collapses an abandoned branch whose oldest checkpoint is not directly above its branch point', () => {
+    const shown = collapse(lineageOf([run(1), run(2, 1), run(3, 1)], [...checkpoints(1, 1, 9), ...checkpoints(2, 10, 19), ...checkpoints(3, 20, 20)]), NONE);
+    expect(named(shown)).toEqual(['20', 'restore', '10: 19-10', 'restore', '8: 9-2', '1', 'beginning']);
+  });
+
+  it('does not collapse two abandoned checkpoints', () => {
+    const lineage = lineageOf([run(1), run(2, 1)], [...checkpoints(1, 1, 3), ...checkpoints(2, 4, 5)]);
+    expect(collapse(lineage, NONE)).toEqual(lineage);
   });
 
   it('does not collapse a short stretch', () => {

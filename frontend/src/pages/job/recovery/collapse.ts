@@ -1,12 +1,15 @@
-/** Collapses stretches of checkpoints without flags in the lineage tree, because a job can retain hundreds of checkpoints. Pure. */
+/**
+ * Collapses stretches of checkpoints without flags in the lineage tree, because a job can retain hundreds of checkpoints. A stretch on an abandoned
+ * branch is collapsed to a single row. Pure.
+ */
 import type { LineageEdge, Lineage, Row } from './lineage';
 
-/** The number of rows that stay visible at the newer end of a collapsed stretch. */
-const NEWEST_SHOWN = 10;
-/** The number of rows that stay visible at the older end of a collapsed stretch. */
-const OLDEST_SHOWN = 1;
-/** The minimum number of rows to collapse. */
-const COLLAPSED_MIN = 5;
+/**
+ * `newestShown` and `oldestShown`: the number of rows that stay visible at the ends of a collapsed stretch. `collapsedMin`: the minimum number of rows
+ * to collapse.
+ */
+const CURRENT = { newestShown: 10, oldestShown: 1, collapsedMin: 5 };
+const ABANDONED = { newestShown: 0, oldestShown: 0, collapsedMin: 3 };
 
 /**
  * A row that replaces a stretch of consecutive checkpoints. `stretch`: the name of the stretch in the parameter `open` of `collapse`. The name of a
@@ -18,15 +21,16 @@ export type Shown = Omit<Lineage, 'rows'> & { rows: readonly (Row | CollapsedRow
 /** Return the rows to display. `open`: the names of the stretches to show in full. */
 export function collapse(lineage: Lineage, open: ReadonlySet<string>): Shown {
   const { rows, edges } = lineage;
-  const plain = plainRows(lineage);
+  const { plain, below } = plainRows(lineage);
   const shown: (Row | CollapsedRow)[] = [];
   /** For each row of the lineage, the index of the displayed row that shows or replaces this row. */
   const at: number[] = [];
   for (let first = 0; first < rows.length; ) {
     let end = first;
-    while (end < rows.length && plain[end] && rows[end]!.lane === rows[first]!.lane) end += 1;
-    const [from, to] = [first + NEWEST_SHOWN, end - OLDEST_SHOWN];
-    const fold = to - from >= COLLAPSED_MIN ? collapsedRow(rows.slice(from, to)) : null;
+    while (end < rows.length && plain[end] && rows[end]!.lane === rows[first]!.lane && (end === first || below.get(end - 1) === end)) end += 1;
+    const { newestShown, oldestShown, collapsedMin } = rows[first]!.current ? CURRENT : ABANDONED;
+    const [from, to] = [first + newestShown, end - oldestShown];
+    const fold = to - from >= collapsedMin ? collapsedRow(rows.slice(from, to)) : null;
     const last = Math.max(end, first + 1);
     for (let index = first; index < last; index += 1) {
       const inside = fold !== null && !open.has(fold.stretch) && index >= from && index < to;
@@ -55,21 +59,24 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
 }
 
 /**
- * Return for each row whether it is plain. A plain row is a checkpoint that has no flags and is connected only to the rows directly above and below
- * it.
+ * Return for each row whether it is plain, and the row below it in its branch. A plain row is a checkpoint that has no flags and is connected only to
+ * the rows directly above and below it. The oldest checkpoint of an abandoned branch can be connected to any older row.
  */
-function plainRows({ rows, edges, newest, branchPoints }: Lineage): boolean[] {
+function plainRows({ rows, edges, newest, branchPoints }: Lineage): { plain: boolean[]; below: ReadonlyMap<number, number> } {
   const above = new Map<number, number[]>();
   const below = new Map<number, number>();
   for (const { from, to, broken } of edges) {
     above.set(from, [...(above.get(from) ?? []), to]);
     if (!broken) below.set(to, from);
   }
-  return rows.map((row, index) => {
+  const plain = rows.map((row, index) => {
     if (row.kind !== 'checkpoint') return false;
     const { number, is_savepoint, pinned, damage, discarded_at, trigger } = row.checkpoint;
-    const remarkable = is_savepoint || pinned || damage !== null || discarded_at !== null || trigger === 'import' || number === newest || branchPoints.has(number);
+    // Weir deletes the files of most abandoned checkpoints, so this is not remarkable.
+    const remarkable = is_savepoint || pinned || damage !== null || (discarded_at !== null && row.current) || trigger === 'import' || number === newest || branchPoints.has(number);
     const over = above.get(index) ?? [];
-    return !remarkable && below.get(index) === index + 1 && (over.length === 0 || (over.length === 1 && over[0] === index - 1));
+    const under = below.get(index);
+    return !remarkable && (row.current ? under === index + 1 : under !== undefined) && (over.length === 0 || (over.length === 1 && over[0] === index - 1));
   });
+  return { plain, below };
 }

@@ -203,7 +203,10 @@ describe('the recovery tab', () => {
     const tree = await screen.findByRole('list', { name: /Checkpoints and restores/ });
     expect(await within(tree).findByText(/restored a copy of checkpoint/)).toHaveTextContent(/^Run 5 restored a copy of checkpoint 800 from \/srv\/checkpoints\/flights-2025 by plan \d+ \(restore\)$/);
     expect(within(tree).getByText('imported').closest('li')).toHaveTextContent(/^Savepoint 62newest/);
+    expect(within(tree).getByText('5 abandoned checkpoints (57 to 61)')).toBeVisible();
+    await user.click(within(tree).getByRole('button', { name: 'Show checkpoints 57 to 61' }));
     expect(within(within(tree).getByText('Checkpoint 60').closest('li')!).getByText('abandoned')).toBeVisible();
+    expect(within(tree).getByText('Checkpoint 61').closest('li')).toHaveFocus();
   });
 
   it('shows an incompatibility before the plan is applied', async () => {
