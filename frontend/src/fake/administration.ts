@@ -82,10 +82,10 @@ export class Administration {
       });
     };
     record(9 * DAY_MS, 'admin', 'create', 'user', 5, null, { name: 'j.ortega', role: 'viewer', rollback: false, has_password: true }, 'user j.ortega');
-    record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } }, 'job flight-delays', 1);
+    record(6 * DAY_MS, 'mira.holt', 'update', 'job', 1, { desired_state: 'RUNNING', labels: { team: 'ops' } }, { desired_state: 'SUSPENDED', labels: { team: 'ops', tier: '1' } }, 'job flights-delays', 1);
     record(5 * DAY_MS, 'admin', 'revoke', 'token', 7, { name: 'nightly deploy, the first', user_id: 6 }, null, 'token nightly deploy, the first');
-    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'Use four slots and halve the checkpoint interval' }, 'version 2 of job flight-delays', 1);
-    record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' }, 'plan 3 of job flight-delays');
+    record(4 * DAY_MS, 'deploy-bot', 'create', 'spec', 12, null, { number: 2, comment: 'Use four slots and halve the checkpoint interval' }, 'version 2 of job flights-delays', 1);
+    record(2 * DAY_MS, 'mira.holt', 'approve', 'plan', 3, { state: 'PROPOSED' }, { state: 'APPROVED' }, 'plan 3 of job flights-delays');
     record(DAY_MS, 'admin', 'update', 'user', 5, { disabled: false, role: 'operator' }, { disabled: true, role: 'viewer' }, 'user j.ortega');
     record(7_200_000, 'admin', 'update', 'alert-rule', 5, { enabled: true, condition: { minutes: 5 } }, { enabled: false, condition: { minutes: 2 } }, 'alert rule disabled for now');
     record(60_000, 'admin', 'log-in', 'session', 1, null, { by: 'password' }, 'session');

@@ -135,11 +135,11 @@ describe('the audit log', () => {
     await renderPage('/audit', { installation });
     expect(await screen.findByRole('link', { name: `plan ${plan!.id} of job ${job.name}` })).toHaveAttribute('href', `/jobs/1/recovery/${plan!.id}`);
     expect(decodeURIComponent(screen.getByRole('link', { name: 'token nightly deploy, the first' }).getAttribute('href')!)).toBe('/tokens?filter={"everybody":true,"name":"nightly+deploy,+the+first"}');
-    expect(screen.getByRole('link', { name: 'job flight-delays' })).toHaveAttribute('href', '/jobs/1');
-    expect(screen.getByRole('link', { name: 'version 2 of job flight-delays' })).toHaveAttribute('href', '/jobs/1/versions');
+    expect(screen.getByRole('link', { name: 'job flights-delays' })).toHaveAttribute('href', '/jobs/1');
+    expect(screen.getByRole('link', { name: 'version 2 of job flights-delays' })).toHaveAttribute('href', '/jobs/1/versions');
     // The job of this plan no longer exists.
-    expect(screen.getByRole('cell', { name: 'plan 3 of job flight-delays' })).toBeVisible();
-    expect(screen.queryByRole('link', { name: 'plan 3 of job flight-delays' })).toBeNull();
+    expect(screen.getByRole('cell', { name: 'plan 3 of job flights-delays' })).toBeVisible();
+    expect(screen.queryByRole('link', { name: 'plan 3 of job flights-delays' })).toBeNull();
     expect(screen.queryByRole('link', { name: 'session' })).toBeNull();
   });
 
