@@ -104,6 +104,11 @@ def open_entry(page: Page) -> None:
     expect(page.get_by_role("table", name="Before and after")).to_be_visible()
 
 
+def palette(page: Page) -> None:
+    page.keyboard.press("Control+K")
+    expect(page.get_by_role("option", name="Backpressure & alignment")).to_be_visible()
+
+
 def account(page: Page) -> None:
     page.get_by_role("button", name="admin: account").click()
     expect(page.get_by_role("menuitem", name="Logout")).to_be_visible()
@@ -126,6 +131,7 @@ PAGES = (
     PageCase("job-overview", "/jobs/{job}", text("^prices$")),
     PageCase("job-overview-replay", "/jobs/{job}", text("^prices$"), replay),
     PageCase("job-more", "/jobs/{job}", text("^prices$"), menu),
+    PageCase("command-palette", "/jobs/{job}", text("^prices$"), palette),
     PageCase("job-suspend", "/jobs/{job}", text("^prices$"), in_order(press("Suspend"), dialog("Suspend orders?"))),
     PageCase("job-rescale", "/jobs/{job}", text("^prices$"), in_order(press("More", "Rescale…"), dialog("Rescale orders"))),
     PageCase("job-checkpoints", "/jobs/{job}/checkpoints", canvas(4)),

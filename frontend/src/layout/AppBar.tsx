@@ -4,6 +4,7 @@ import { Link } from 'react-router-dom';
 
 import { useCan } from '../auth/permissions';
 import { Logo } from './Logo';
+import { CommandButton } from './palette/CommandButton';
 
 export function AppBar() {
   const { data } = useGetIdentity();
@@ -14,6 +15,7 @@ export function AppBar() {
         <Typography component="span" sx={{ fontWeight: 700, letterSpacing: '0.01em' }}>Weir</Typography>
       </Box>
       <Box sx={{ flex: 1 }} />
+      <CommandButton />
     </RaAppBar>
   );
 }

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, FormControlLabel, FormHelperText, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useEffect, useEffectEvent, useId, useState } from 'react';
 import { useNotify } from 'react-admin';
 import { useNavigate } from 'react-router-dom';
 
@@ -13,15 +13,16 @@ import { ConfirmDialog, type ConfirmDialogProps } from '../../shared/ConfirmDial
 import { ActionButton } from '../../shared/ActionButton';
 import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
 import { usePropose } from './recovery/useRecovery';
+import { onVerbRequested } from './requestedVerb';
 import { useJob, useSpec } from './useJob';
 
 /** The verbs of the header and of the menu "More", in order of display. The header shows the verb `savepoint` only while the job can be suspended. */
 const HEADER = ['start', 'savepoint', 'suspend', 'cancel'] as const;
 const MENU = ['rescale', 'upgrade', 'delete'] as const;
-type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];
+export type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];
 type RequestVerb = Exclude<JobVerb, 'rescale' | 'upgrade'>;
 
-const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Trigger savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
+export const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Trigger savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
 
 /** `accepted`: the notification that is shown after the API has accepted the request. */
 type Confirmation = Pick<ConfirmDialogProps, 'title' | 'description' | 'confirmLabel' | 'dismissLabel' | 'destructive'> & { accepted: string };
@@ -79,8 +80,7 @@ export function JobActions() {
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => setConfirming(null),
   });
-  if (!useCan('operate')) return null;
-  const inHeader = HEADER.filter((verb) => hasAction(job.actions, verb) && (verb !== 'savepoint' || hasAction(job.actions, 'suspend')));
+  const mayOperate = useCan('operate');
   const choose = (verb: JobVerb): void => {
     if (verb === 'rescale') setRescaling(true);
     else if (verb === 'upgrade') void navigate(`/jobs/${job.id}/new-version`);
@@ -89,6 +89,10 @@ export function JobActions() {
       setConfirming(verb);
     }
   };
+  const chooseRequested = useEffectEvent(choose);
+  useEffect(() => onVerbRequested((verb) => chooseRequested(verb)), []);
+  if (!mayOperate) return null;
+  const inHeader = HEADER.filter((verb) => hasAction(job.actions, verb) && (verb !== 'savepoint' || hasAction(job.actions, 'suspend')));
   return (
     <>
       {inHeader.map((verb) => (
