@@ -1,5 +1,6 @@
 import { Box, ToggleButton, ToggleButtonGroup } from '@mui/material';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
+import { useSearchParams } from 'react-router-dom';
 
 import type { Schemas } from '../../../api/types';
 import { pluralize, percent } from '../../../format';
@@ -12,7 +13,7 @@ import { useCheckpointSeries } from '../checkpoints/useCheckpoints';
 import { LABELS, TIMES, type Time } from './heatRows';
 import type { Selection } from './selection';
 import { alignmentChart, alignmentSeries, buildGrid, heatChart, meanTime, timeChart } from './timeCharts';
-import { RANGES, useMetrics, type Range } from './useMetrics';
+import { parseRange, RANGES, useMetrics, withRange } from './useMetrics';
 
 interface Shown {
   chosen: Selection;
@@ -22,15 +23,23 @@ interface Shown {
   source: boolean;
 }
 
-/** Charts of one operator: its busy, idle, backpressured and queued time, the selected metric by subtask, and its alignment. */
+/**
+ * Charts of one operator: its busy, idle, backpressured and queued time, the selected metric by subtask, and its alignment. The time range is in the
+ * URL, so that a link shows the same range.
+ */
 export function OperatorCharts({ chosen: { chain, index }, name, measure, source }: Shown) {
-  const [range, setRange] = useState<Range>(RANGES[0]!);
+  const [params, setParams] = useSearchParams();
+  const range = parseRange(params);
+  const choose = (label: string | null): void => {
+    const chosenRange = RANGES.find((one) => one.label === label);
+    if (chosenRange) setParams((before) => withRange(before, chosenRange), { replace: true });
+  };
   const query = useMetrics(range, chain);
   return (
     <Panel
       title={index === null ? name : `${name} [${index}]`}
       actions={
-        <ToggleButtonGroup size="small" exclusive aria-label="Time range" value={range.label} onChange={(_, label: string | null) => setRange(RANGES.find((one) => one.label === label) ?? range)}>
+        <ToggleButtonGroup size="small" exclusive aria-label="Time range" value={range.label} onChange={(_, label: string | null) => choose(label)}>
           {RANGES.map(({ label }) => <ToggleButton key={label} value={label} sx={{ py: 0.25 }}>{label}</ToggleButton>)}
         </ToggleButtonGroup>
       }

@@ -68,8 +68,27 @@ describe('the backpressure tab', () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await screen.findByRole('button', { name: '24 h' }));
     expect(await screen.findByRole('img', { name: /^Busy, idle, backpressured and queued time in the last 24 h/ })).toBeVisible();
+    expect(globalThis.location.search).toBe('?range=24h');
     const asked = fake.requests.map(({ url }) => new URL(url).searchParams).find((query) => query.get('step_s') === '240')!;
     expect(Date.now() - Date.parse(asked.get('since')!)).toBeGreaterThan(86_000_000);
+  });
+
+  it('a link shows the same time range, which other operators keep', async () => {
+    const { user } = await renderJob(2, '/backpressure?operator=1&range=6h');
+    const operator = await screen.findByRole('region', { name: 'counts by user → counts' });
+    expect(within(operator).getByRole('button', { name: '6 h' })).toHaveAttribute('aria-pressed', 'true');
+    expect(await within(operator).findByRole('img', { name: /^Busy, idle, backpressured and queued time in the last 6 h/ })).toBeVisible();
+    await user.click(within(await now()).getByRole('button', { name: 'events → clean' }));
+    const other = await screen.findByRole('region', { name: 'events → clean' });
+    expect(within(other).getByRole('button', { name: '6 h' })).toHaveAttribute('aria-pressed', 'true');
+    expect(globalThis.location.search).toBe('?operator=0&range=6h');
+    await user.click(within(other).getByRole('button', { name: '15 min' }));
+    expect(globalThis.location.search).toBe('?operator=0&range=15min');
+  });
+
+  it('shows the shortest time range if the URL names an unknown range', async () => {
+    await renderJob(2, '/backpressure?range=7d');
+    expect(await screen.findByRole('button', { name: '15 min' })).toHaveAttribute('aria-pressed', 'true');
   });
 
   it('shows the alignment of the last checkpoint', async () => {

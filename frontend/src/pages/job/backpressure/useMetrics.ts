@@ -44,6 +44,20 @@ export const RANGES: readonly Range[] = [
   { label: '6 h', seconds: 21_600, stepS: 60, againMs: 60_000 },
   { label: '24 h', seconds: 86_400, stepS: 240, againMs: 60_000 },
 ];
+
+const keyOf = ({ label }: Range): string => label.replace(' ', '');
+
+/** Return the time range in the URL, such as `?range=24h`. If the URL names no known range, return the shortest range. */
+export function parseRange(params: URLSearchParams): Range {
+  return RANGES.find((range) => keyOf(range) === params.get('range')) ?? RANGES[0]!;
+}
+
+export function withRange(params: URLSearchParams, range: Range): URLSearchParams {
+  const after = new URLSearchParams(params);
+  after.set('range', keyOf(range));
+  return after;
+}
+
 /** Samples up to this age count as current. Slots report metrics every few seconds. */
 const NOW_S = 45;
 const NOW_STEP_S = 10;
