@@ -38,7 +38,7 @@ def _is_not_routine() -> ColumnElement[bool]:
     The index ``ix_events_not_periodic`` finds these events, so that a list without routine events does not read the routine events. The
     literals are part of the SQL text, because Postgres uses a partial index only if the query contains the index's condition."""
     other = aliased(Event)
-    kinds = [literal_column("'CheckpointTriggered'"), literal_column("'CheckpointCompleted'")]
+    kinds: list[ColumnElement[str]] = [literal_column("'CheckpointTriggered'"), literal_column("'CheckpointCompleted'")]
     trigger: ColumnElement[str] = other.fields.op("->>")(literal_column("'trigger'"))
     not_periodic = or_(other.kind.not_in(kinds), trigger.is_distinct_from(literal_column("'periodic'")))
     near = values(column("offset", Event.number.type), name="near").data([(offset,) for offset in range(-EDGE, EDGE + 1)])

@@ -1527,7 +1527,8 @@ export interface components {
          * AuditEntryRead
          * @description `user_name` is the name of the user at the time of the change, or `weir` for the platform itself. `resource_text` names the resource, such
          *     as `checkpoint 784 of job orders`. `job_id` is the job of the resource, or null if the resource does not belong to a job or the job is deleted.
-         *     `before` and `after` are the changed values. `token_text` names the token of the request.
+         *     `before` and `after` are the changed values. `references` names the resources to which these values refer by id, such as
+         *     `{"webhook_id 3": "webhook chat"}`. `token_text` names the token of the request.
          */
         AuditEntryRead: {
             /** Action */
@@ -1551,6 +1552,10 @@ export interface components {
             id: number;
             /** Job Id */
             job_id: number | null;
+            /** References */
+            references: {
+                [key: string]: string;
+            };
             /** Request Id */
             request_id: string | null;
             /** Resource */

@@ -77,7 +77,7 @@ export class Administration {
     const by = (user_name: string): Schemas['UserRead'] | undefined => this.users.find(({ name }) => name === user_name);
     const record = (at: number, user_name: string, action: string, resource: string, resource_id: number, before: AuditFields, after: AuditFields, resource_text: string, job_id: number | null = null): void => {
       this.audit.unshift({
-        id: (this.#ids += 1), at: ago(at), user_id: by(user_name)?.id ?? null, user_name, token_id: 1, token_text: 'token password', action, resource, resource_id, resource_text, job_id, before, after,
+        id: (this.#ids += 1), at: ago(at), user_id: by(user_name)?.id ?? null, user_name, token_id: 1, token_text: 'token password', action, resource, resource_id, resource_text, job_id, before, after, references: {},
         request_id: '9f31c2aa7e5b0d46', address: user_name === 'weir' ? null : '10.4.0.17',
       });
     };
@@ -99,7 +99,7 @@ export class Administration {
     const name = after?.name ?? before?.name ?? resource_id;
     this.audit.unshift({
       id: this.id, at: iso(nowMs), user_id: this.users.find(({ name }) => name === user_name)?.id ?? null, user_name, token_id: 1, token_text: 'token password', action, resource, resource_id,
-      resource_text: `${resource.replace('-', ' ')} ${String(name)}${job ? ` of job ${job.name}` : ''}`, job_id: job?.id ?? null, before, after,
+      resource_text: `${resource.replace('-', ' ')} ${String(name)}${job ? ` of job ${job.name}` : ''}`, job_id: job?.id ?? null, before, after, references: {},
       request_id: '4f1c0a77d2e95b36', address: '127.0.0.1',
     });
   }

@@ -106,6 +106,21 @@ def test_entries_name_their_resources(client: TestClient, database: Database, lo
     assert texts_of(client, admin) == expected
 
 
+def test_entries_name_the_resources_to_which_their_values_refer(client: TestClient, database: Database, login: Login) -> None:
+    job_id = new_job(database, "orders")
+    admin = login(name="root")
+    webhook = client.post("/api/v1/webhooks", json={"name": "chat", "url": "https://hooks.example.com"}, headers=admin).json()[
+        "id"
+    ]
+    rule = {"name": "late", "condition": {"kind": "failures", "count": 3}, "job_id": job_id, "webhook_id": webhook}
+    assert client.post("/api/v1/alert-rules", json=rule, headers=admin).status_code == 201
+    with database.session() as session:
+        audit(session, PLATFORM, "revoke", "token", 9, before={"name": "CI", "user_id": 999})
+    revoked, created = client.get(AUDIT, headers=admin).json()[:2]
+    assert created["references"] == {f"job_id {job_id}": "job orders", f"webhook_id {webhook}": "webhook chat"}
+    assert revoked["references"] == {}, "the user is deleted"
+
+
 def test_entries_keep_the_names_of_renamed_and_deleted_resources(client: TestClient, database: Database, login: Login) -> None:
     run = new_run(database, new_job(database, "orders"))
     store_events(database, run, triggered(784), completed(784))

@@ -53,8 +53,8 @@ def test_a_list_without_routine_events_keeps_the_ends_of_each_series_and_all_oth
     client: TestClient, database: Database, login: Login
 ) -> None:
     run, other = new_run(database), new_run(database)
-    savepoint = [triggered(15, trigger="savepoint"), completed(15, trigger="savepoint")]
-    failed = [triggered(10), CheckpointFailed(CheckpointId(10), "declined")]
+    savepoint: list[DriverEvent] = [triggered(15, trigger="savepoint"), completed(15, trigger="savepoint")]
+    failed: list[DriverEvent] = [triggered(10), CheckpointFailed(CheckpointId(10), "declined")]
     events = [*series(1, 9), *failed, *series(11, 14), *savepoint, *series(16, 19)]
     store_events(database, run, *events)
     store_events(database, other, *savepoint, *series(16, 20))

@@ -26,6 +26,13 @@ describe('the differences of an audit entry', () => {
     ]);
   });
 
+  it('shows the names of resources instead of their ids', () => {
+    const references = { 'webhook_id 3': 'webhook chat', 'count 2': 'not this field' };
+    expect(differences({ webhook_id: 3, job_id: 2 }, { webhook_id: null, job_id: 4 }, references)).toEqual([
+      { path: 'webhook_id', kind: 'changed', before: 'webhook chat', after: 'null' }, { path: 'job_id', kind: 'changed', before: '2', after: '4' },
+    ]);
+  });
+
   it('summarises the changed fields in one line', () => {
     expect(summarizeFields(differences(null, { a: 1, b: 2 }))).toBe('a, b');
     expect(summarizeFields(differences(null, { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }))).toBe('a, b, c, d and 2 more');

@@ -10,9 +10,13 @@ interface Difference {
 
 type Fields = Record<string, unknown>;
 
-/** Return the changed fields in their original order. The fields of `before` come first. */
-export function differences(before: Fields | null, after: Fields | null): Difference[] {
-  const [old, now] = [flat(before ?? {}), flat(after ?? {})];
+/**
+ * Return the changed fields in their original order. The fields of `before` come first. `references` contains the texts that replace ids, by field and
+ * id: `{'webhook_id 3': 'webhook chat'}`.
+ */
+export function differences(before: Fields | null, after: Fields | null, references: Readonly<Record<string, string>> = {}): Difference[] {
+  const named = (values: Map<string, string>) => new Map([...values].map(([path, value]) => [path, references[`${path} ${value}`] ?? value]));
+  const [old, now] = [named(flat(before ?? {})), named(flat(after ?? {}))];
   const found: Difference[] = [];
   for (const path of new Set([...old.keys(), ...now.keys()])) {
     const [was, is] = [old.get(path) ?? null, now.get(path) ?? null];

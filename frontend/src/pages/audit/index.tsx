@@ -53,7 +53,7 @@ function rowLabel({ action, resource_text, user_name }: Entry): string {
 function Detail() {
   const entry = useRecordContext<Entry>();
   if (!entry) return null;
-  const found = differences(entry.before, entry.after);
+  const found = differences(entry.before, entry.after, entry.references);
   return (
     <Box sx={{ py: 1.5, display: 'flex', flexDirection: 'column', gap: 1.5 }}>
       {found.length > 0 && (

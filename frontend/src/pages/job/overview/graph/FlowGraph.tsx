@@ -19,6 +19,8 @@ import { useFullscreen } from './useFullscreen';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
 const MAP_SIZE = { width: 150, height: 96 };
+/** The search is next to the zoom controls, below the graph (`MARGIN` in nodes.ts). */
+const SEARCH_PLACE = { marginLeft: 140, marginBottom: 6 };
 const HIDDEN = { display: 'none' };
 /** The number of nodes that are rendered in one animation frame. */
 const NODES_AT_ONCE = 8;
@@ -172,7 +174,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, area, container }: P
       ariaLabelConfig={LABELS}
     >
       {complete && <Channels graph={graph} layout={layout} metrics={metrics} region={region} />}
-      <Panel position="top-right"><OperatorSearch graph={graph} onFind={find} /></Panel>
+      <Panel position="bottom-left" style={SEARCH_PLACE}><OperatorSearch graph={graph} onFind={find} /></Panel>
       <Controls showInteractive={false} position="bottom-left" orientation="horizontal" fitViewOptions={FIT}>
         {fullscreen && (
           <ControlButton onClick={fullscreen.toggle} aria-label={fullscreen.active ? 'Exit full screen' : 'Full screen'} title={fullscreen.active ? 'Exit full screen' : 'Full screen'}>

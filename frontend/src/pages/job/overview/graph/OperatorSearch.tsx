@@ -28,7 +28,7 @@ export function OperatorSearch({ graph, onFind }: { graph: PhysicalGraph; onFind
       onChange={(_, option) => option && onFind(option.chain)}
       noOptionsText="No operator matches"
       sx={{ width: 200, backgroundColor: 'background.paper' }}
-      slotProps={{ listbox: { sx: { maxHeight: 200 } } }}
+      slotProps={{ popper: { placement: 'top-start' }, listbox: { sx: { maxHeight: 200 } } }}
       renderOption={({ key, ...props }, { operator }) => (
         <li key={key} {...props}>
           <span style={{ minWidth: 0 }}>

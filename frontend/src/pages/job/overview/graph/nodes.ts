@@ -18,7 +18,7 @@ const FOUND_ZOOM = 0.8;
 export const ZOOM_MAX = 2;
 /** The maximum zoom for fitting a graph into the container. Without a maximum zoom, a small graph would be magnified. */
 const FIT_ZOOM_MAX = 1.1;
-/** The free space around the graph. The space at the bottom contains the zoom controls. */
+/** The free space around the graph. The space at the bottom contains the zoom controls and the search. */
 const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
 export const FIT = { padding: { top: `${MARGIN.top}px`, left: `${MARGIN.left}px`, right: `${MARGIN.right}px`, bottom: `${MARGIN.bottom}px` }, maxZoom: FIT_ZOOM_MAX } as const;
 
