@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Table, func, select, update
-from tests.backend.conftest import Login, RecordedTasks
+from tests.backend.conftest import Login, RecordedTasks, change_settings
 from tests.backend.fake_workers import CODE, INTACT, Driver, Platform
 
 from weir.protocol.events import DriverState
@@ -142,6 +142,16 @@ def test_the_upgrade_mode_selects_how_the_job_stops(platform: Platform) -> None:
     assert done["plan"]["preview"]["stop_with"] == "Cancel"
     platform.reconcile(job_id)
     assert platform.driver(job_id).commands() == ["Cancel"]
+
+
+def test_an_upgrade_is_refused_but_shown_if_another_user_must_approve_it(platform: Platform, database: Database) -> None:
+    running(platform)
+    change_settings(platform.client.app, separate_approver=True)
+    body, before = manifest(platform, OTHER_CODE), rows(database)
+    assert apply(platform, body, dry_run=True)["actions"] == ["upgrade"]
+    refused = put(platform, body, status=409)
+    assert refused["code"] == "own-plan" and "Another user must approve the upgrade of job 'orders'" in refused["detail"]
+    assert rows(database) == before
 
 
 def test_a_manifest_is_refused_while_a_plan_is_being_applied(platform: Platform) -> None:

@@ -28,6 +28,7 @@ from weir_backend.models import DesiredState, Job, Operation, RecoveryPlan, Spec
 from weir_backend.recovery import repository as plan_rows
 from weir_backend.recovery import service as plans
 from weir_backend.recovery.schemas import PlanCreate, PlanInspection, UpgradeRequest
+from weir_backend.recovery.signature import digest_of
 from weir_backend.settings import Settings
 
 REUSED_FOR = timedelta(minutes=10)
@@ -61,6 +62,9 @@ def apply(
 ) -> ManifestResultRead | CheckPending | CheckFailed:
     """Create the job, or change the job so that it equals the manifest. If the spec is new, begin its check, and do the rest in a later call. A dry
     run makes all changes and then raises DryRun, so that it finds the same problems. Raises Conflict, Forbidden, Invalid."""
+    if dry_run:
+        # A dry run can show an upgrade that another user must approve.
+        settings = settings.model_copy(update={"separate_approver": False})
     job = repository.find_and_lock(session, name)
     version = repository.find_version(session, job, manifest.spec.model_dump(mode="json")) if job is not None else None
     check = None
@@ -191,11 +195,16 @@ def _upgrade(
     check: SpecCheck,
 ) -> tuple[RecoveryPlan, Operation]:
     """Propose a plan, complete it with the inspection of the check, approve it, and begin to apply it. Raises Conflict, Forbidden."""
+    if settings.separate_approver:
+        raise Conflict(
+            "own-plan", f"Another user must approve the upgrade of job '{job.name}' (WEIR_SEPARATE_APPROVER).",
+            "Propose the upgrade in the web UI or with POST /jobs/{id}/plans, and ask another user to approve the plan.",
+        )  # fmt: skip
     request = UpgradeRequest(kind="upgrade", spec=version.number, mode=manifest.upgrade_mode)
     plan = plans.propose(session, settings, tasks, caller, job.id, PlanCreate(request=request))
     assert check.inspection is not None, "the check of an existing job contains an inspection"
     plans.record_inspection(session, settings, plan.id, PlanInspection(**check.inspection))
-    plans.approve(session, settings, caller, plan.id)
+    plans.approve(session, settings, caller, plan.id, digest_of(plan))
     return plan, plans.apply(session, settings, tasks, caller, plan.id)
 
 

@@ -9698,6 +9698,8 @@ export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components
 export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DesiredState"]> = ["RUNNING", "SUSPENDED", "CANCELLED"];
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];
 export const healthValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]> = ["healthy", "degraded", "needs_attention"];
+export const healthConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["kind"]> = ["health"];
+export const healthConditionReasonAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HealthCondition"]["reason"]> = ["no-checkpoint", "failed-checkpoints", "slow-checkpoints", "no-throughput", "bottleneck", "restarts"];
 export const jobManifestDesired_stateAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["JobManifest"]["desired_state"]> = ["RUNNING", "SUSPENDED"];
 export const jobManifestUpgrade_modeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["JobManifest"]["upgrade_mode"]> = ["savepoint", "last-state"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
