@@ -286,7 +286,11 @@ def test_records_that_are_broadcast_are_counted_once_for_each_subtask() -> None:
 
 def test_the_chain_that_uses_most_of_the_time_of_all_saturated_slots_is_the_bottleneck() -> None:
     queued = Load(0.1, queued=0.9)
-    loads = [[queued] * 4, [Load(0.5)] * 3 + [Load(0.3)], [Load(0.3)] * 3 + [Load(0.5)]]
+    loads = [
+        [queued] * 4,
+        [Load(0.5, queued=0.5)] * 3 + [Load(0.3, queued=0.7)],
+        [Load(0.3, queued=0.7)] * 3 + [Load(0.5, queued=0.5)],
+    ]
     found = Scenario(THREE, loads, utilisation=1.0).diagnosis().bottleneck
     assert found is not None and (found.chain, found.subtasks, found.slot_saturated) == (1, (), True)
 
