@@ -14,7 +14,7 @@ from weir_backend.jobs.service import check_exists
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of
-from weir_backend.metrics.diagnosis import DeployedChain, Diagnosis, deployed_chains, diagnose
+from weir_backend.metrics.diagnosis import Diagnosis, deployed_chains, diagnose
 from weir_backend.metrics.exposition import JobsCollector, PlatformMetrics
 from weir_backend.metrics.schemas import BottleneckRead, JobRatesRead, MetricsRead, SlotSeriesRead, SubtaskSeriesRead
 from weir_backend.metrics.series import SlotSeries, SubtaskSeries, series_of
@@ -95,19 +95,18 @@ def diagnose_jobs(session: Session, job_ids: Collection[int], moment: datetime) 
     number of jobs."""
     graphs = repository.running_graphs(session, job_ids)
     deployed = {graph.job_id: deployed_chains(graph.chains, graph.edges) for graph in graphs}
-    found = _diagnose(session, deployed, moment, span=RECENT, step_s=RECENT_STEP_S)
-    # Only a few jobs have a bottleneck, so only their older samples are read.
-    limited = {job_id: deployed[job_id] for job_id, one in found.items() if one.bottleneck is not None}
-    return found | _diagnose(session, limited, moment, span=HISTORY, step_s=HISTORY_STEP_S)
-
-
-def _diagnose(
-    session: Session, deployed: Mapping[int, Mapping[int, DeployedChain]], moment: datetime, *, span: timedelta, step_s: float
-) -> dict[int, Diagnosis]:
     if not deployed:
         return {}
-    samples = repository.thinned_of_live(session, deployed.keys(), since=moment - span, until=moment, step_s=step_s)
-    return {job_id: diagnose(own, deployed[job_id], now=moment) for job_id, own in samples.items()}
+    begin = moment - RECENT
+    recent = repository.thinned_of_live(session, deployed.keys(), since=begin, until=moment, step_s=RECENT_STEP_S)
+    found = {job_id: diagnose(own, deployed[job_id], now=moment) for job_id, own in recent.items()}
+    limited = [job_id for job_id, one in found.items() if one.bottleneck is not None]
+    if limited:
+        # Only a few jobs have a bottleneck, so only their older samples are read.
+        older = repository.thinned_of_live(session, limited, since=moment - HISTORY, until=begin, step_s=HISTORY_STEP_S)
+        for job_id in older:
+            found[job_id] = diagnose([*older[job_id], *recent[job_id]], deployed[job_id], now=moment)
+    return found
 
 
 def _before(moment: datetime, seconds: float) -> datetime:

@@ -29,6 +29,7 @@ from weir_backend.kit.database import Database
 from weir_backend.link import service
 from weir_backend.metrics.current import JobRates, rates_of
 from weir_backend.metrics.series import TIMES, BackpressureLevel, Sample, level_of, pressure_of, series_of
+from weir_backend.metrics.service import diagnose_jobs
 from weir_backend.models import Role
 
 MINUTE = timedelta(minutes=1)
@@ -226,6 +227,15 @@ def test_a_job_and_its_metrics_name_the_same_bottleneck(client: TestClient, data
     assert (job["health"], job["bottleneck"]) == ("healthy", None)
     metrics = client.get(f"/api/v1/jobs/{idle.job_id}/metrics", headers=headers).json()
     assert metrics["bottleneck"] is None
+
+
+def test_a_new_bottleneck_is_found_before_a_long_step_of_older_samples_ends(database: Database) -> None:
+    run, moment = new_run(database), now().replace(second=59)
+    running: Event = RunStateChanged(DriverState.RUNNING, Generation(1))
+    send_events(database, run, (running, moment), *replace(SLOW, minutes=1).events(moment))
+    with database.session() as session:
+        found = diagnose_jobs(session, [run.job_id], moment)[run.job_id].bottleneck
+    assert found is not None and found.chain == 1
 
 
 def test_a_job_that_does_not_run_has_no_bottleneck(client: TestClient, database: Database, login: Login) -> None:
