@@ -95,6 +95,13 @@ def test_an_invalid_manifest_is_reported_with_its_line_and_no_job_is_changed(
     assert weir("jobs", "-o", "json").json == []
 
 
+def test_an_error_of_a_dry_run_or_a_diff_does_not_look_like_changes(platform: Worker, weir: Weir, jobs: Path) -> None:
+    for command in (("apply", "--dry-run"), ("diff",)):
+        for target, error in ((jobs, "There is no job manifest in"), (jobs / "missing", "does not exist")):
+            result = weir(*command, "-f", str(target))
+            assert result.code == 1 and error in result.err
+
+
 def test_the_failure_of_one_job_does_not_hide_the_other_jobs(
     platform: Worker, weir: Weir, manifest: Manifest, jobs: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +16,11 @@ from weir.cli.client.errors import NotAllowed, OperationFailed, Refused
 from weir.cli.client.schemas import FieldChange, ManifestResultRead
 from weir.cli.commands.deploy import upload, wait_until_started
 from weir.cli.commands.waiting import Deadline, apply_manifest
-from weir.cli.exit_codes import Exit
+from weir.cli.exit_codes import Exit, exit_code_of
 from weir.cli.logs import print_message
 from weir.cli.options import TimeoutOption, timeout_s
 from weir.cli.output import OutputFormat, OutputOption, print_json, sanitized
+from weir.errors import WeirError
 
 if TYPE_CHECKING:
     from weir.cli.manifest_files import JobManifest
@@ -57,18 +59,16 @@ def apply(
     The command first checks all manifests. If a manifest is invalid, or if code does not compile or cannot restore the state of its
     job, the command changes no job.
     """
-    from weir.cli.manifest_files import read_manifests
-
     deadline = Deadline(timeout_s(timeout))
-    manifests, errors = read_manifests(files)
-    checked = [Outcome(error=error) for error in errors]
+    if dry_run:
+        with errors_are_failures(), open_client() as client:
+            checked = _check_all(client, files, comment, deadline)
+        _print(checked, output, _steps)
+        end_dry_run(checked)
+        return
     with open_client() as client:
-        checked += [_check(client, manifest, comment, deadline) for manifest in manifests]
+        checked = _check_all(client, files, comment, deadline)
         failed = sum(outcome.error is not None for outcome in checked)
-        if dry_run:
-            _print(checked, output, _steps)
-            end_dry_run(checked)
-            return
         if failed:
             _print(checked, output, _steps)
             raise Refused(f"{failed} of {len(checked)} job manifests cannot be applied. No job was changed.")
@@ -83,11 +83,8 @@ def apply(
 
 def diff_manifests(files: Sequence[Path], output: OutputFormat) -> None:
     """Print the differences between jobs and their manifests: fields, operators and code."""
-    from weir.cli.manifest_files import read_manifests
-
-    manifests, errors = read_manifests(files)
-    with open_client() as client:
-        checked = [*(Outcome(error=error) for error in errors), *(_check(client, one, "", Deadline(None)) for one in manifests)]
+    with errors_are_failures(), open_client() as client:
+        checked = _check_all(client, files, "", Deadline(None))
     _print(checked, output, _code)
     end_dry_run(checked)
 
@@ -109,6 +106,17 @@ class Outcome:
         }
 
 
+@contextmanager
+def errors_are_failures() -> Iterator[None]:
+    """Raise OperationFailed instead of errors with the exit code 2, which means that there are changes."""
+    try:
+        yield
+    except WeirError as error:
+        if exit_code_of(error) is not Exit.CHANGES:
+            raise
+        raise OperationFailed(str(error)) from None
+
+
 def end_dry_run(checked: Sequence[Outcome]) -> None:
     """Raise OperationFailed if a manifest is invalid, and typer.Exit if there are changes."""
     failed = sum(outcome.error is not None for outcome in checked)
@@ -119,6 +127,14 @@ def end_dry_run(checked: Sequence[Outcome]) -> None:
 
 
 # ---- the steps of one manifest -----------------------------------------------------------------
+
+
+def _check_all(client: ApiClient, files: Sequence[Path], comment: str, deadline: Deadline) -> list[Outcome]:
+    """Check the manifests in ``files``. Raises Refused if there are none."""
+    from weir.cli.manifest_files import read_manifests
+
+    manifests, errors = read_manifests(files)
+    return [*(Outcome(error=error) for error in errors), *(_check(client, one, comment, deadline) for one in manifests)]
 
 
 def _check(client: ApiClient, manifest: JobManifest, comment: str, deadline: Deadline) -> Outcome:
