@@ -53,7 +53,7 @@ describe('line charts', () => {
 
   it('the option `stacked` stacks the lines of a chart, and `max` limits its value axis', () => {
     const option = timeSeriesOption({ lines: [line, line], theme: INK, format: String, stacked: true, max: 1000 });
-    expect(option.series).toMatchObject([{ stack: 'all' }, { stack: 'all' }]);
+    expect(option.series).toMatchObject([{ stack: 'all', stackStrategy: 'all' }, { stack: 'all', stackStrategy: 'all' }]);
     expect(option.yAxis).toMatchObject({ max: 1000 });
   });
 });
