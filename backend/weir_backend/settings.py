@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
     """How long to keep the checkpoint that an undo of a plan would restore, counted from the end of the plan."""
     separate_approver: bool = False
-    """Whether a plan must be approved by another user than the user who proposed it."""
+    """Whether Weir refuses the approval of a plan by the user who proposed it, so that another user must approve the plan."""
     restore_roots: Annotated[tuple[CheckpointPath, ...], NoDecode] = ()
     """Comma-separated directories and object stores from which users may restore a checkpoint by its path, in addition to ``checkpoints``
     in ``data_dir``."""
@@ -83,11 +83,20 @@ class Settings(BaseSettings):
     oidc_name: Annotated[str, Field(max_length=60)] | None = None
     """The name of the OpenID Connect provider on the login page. The default is the host of ``oidc_issuer``."""
     oidc_role_claim: str = "weir_role"
-    """The claim of the identity token that contains the role of the user: viewer, operator or admin. Each login sets the role in this claim. If
+    """The claim of the identity token that contains the role of the user: viewer, operator or admin. Each login gives the user this role. If
     ``oidc_role_claim`` is empty, administrators manage the roles in Weir, and logins do not change roles."""
     oidc_users_without_role: Literal["refused", "viewer"] = "refused"
     """Whether Weir refuses a user whose token names no role, or makes the user a viewer. By default, Weir refuses such users, because an issuer
     can serve many organizations."""
+
+    oidc_new_users: str | None = None
+    """Removed. Use ``oidc_users_without_role``."""
+
+    @field_validator("oidc_new_users")
+    @classmethod
+    def _refuse_removed(cls, value: str | None) -> None:
+        if value is not None:
+            raise ValueError("This setting was replaced by WEIR_OIDC_USERS_WITHOUT_ROLE, which applies to every login")
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")
     @classmethod

@@ -6,8 +6,8 @@
 # WEIR_API_URL and WEIR_TOKEN: the platform, and the token of an operator. HEALTHY_WITHIN (5m): time for each job to run and to
 # complete a checkpoint.
 #
-# Exit codes: 0: all jobs equal their manifests and are healthy. 1: a job failed; the other jobs equal their manifests. Others are
-# those of weir (docs/cli.md): nothing was changed.
+# Exit codes: 0: all jobs equal their manifests and are healthy. 1: a job failed; the other jobs equal their manifests. docs/cli.md
+# describes the other exit codes, which are those of weir: nothing was changed.
 
 set -eu
 

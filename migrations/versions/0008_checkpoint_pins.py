@@ -10,8 +10,8 @@ down_revision = "0007"
 branch_labels = None
 depends_on = None
 
-# Older versions stored at most one pin per checkpoint, in the columns ``pinned`` and ``pinned_reason``. The reason names the plan that holds the
-# pin. The user who set a pin is not stored.
+# Older versions stored at most one pin per checkpoint, in the columns ``pinned`` and ``pinned_reason``. The reason names the plan that holds the pin.
+# Older versions did not store the user who set a pin.
 COPY = """
     INSERT INTO checkpoint_pins (checkpoint_id, holder, plan_id, reason)
     SELECT one.id, CASE WHEN plan.id IS NULL THEN 'user' WHEN one.pinned_reason LIKE 'an undo of %' THEN 'undo' ELSE 'plan' END, plan.id,

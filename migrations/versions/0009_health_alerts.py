@@ -20,7 +20,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for table in TABLES:
-        # The earlier version does not know the kind.
+        # The earlier version does not know rules and alerts of this kind.
         op.execute(f"DELETE FROM {table} WHERE kind = 'health'")
         _allow(table, KINDS)
 

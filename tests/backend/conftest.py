@@ -127,7 +127,7 @@ def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
 
 
 def change_settings(app: object, **values: Any) -> None:
-    """Change settings of a running API, which endpoints read from the services."""
+    """Change settings of a running API. Its endpoints read the settings from ``state.services``."""
     state = cast(FastAPI, app).state
     state.services = replace(state.services, settings=state.services.settings.model_copy(update=values))
 

@@ -34,18 +34,18 @@ def test_a_job_with_recent_fast_checkpoints_is_healthy() -> None:
 
 
 def test_a_job_without_a_recent_checkpoint_is_degraded() -> None:
-    assert reasons_of(replace(WELL, checkpoint_reported_at=ago(seconds=59))) == {}, "at least a minute"
+    assert reasons_of(replace(WELL, checkpoint_reported_at=ago(seconds=59))) == {}, "no checkpoint is missing before one minute"
     assert reasons_of(replace(WELL, checkpoint_reported_at=ago(minutes=3))) == {
         "no-checkpoint": "No checkpoint has completed since checkpoint 17, 3 min ago; the checkpoint interval is 10 s."
     }
     never = replace(WELL, checkpoint=None, checkpoint_reported_at=None, checkpoint_ms=None, interval_s=600.0)
-    assert reasons_of(replace(never, begun_at=ago(minutes=29))) == {}, "three intervals"
+    assert reasons_of(replace(never, begun_at=ago(minutes=29))) == {}, "a checkpoint is missing after three intervals"
     assert reasons_of(replace(never, begun_at=ago(minutes=30))) == {
         "no-checkpoint": "No checkpoint has completed since the job was started 30 min ago; the checkpoint interval is 10 min."
     }
 
 
-def test_a_missing_checkpoint_has_no_meaning_if_none_is_expected_or_none_could_be_reported() -> None:
+def test_a_missing_checkpoint_is_no_reason_if_none_is_expected_or_the_driver_could_not_report_it() -> None:
     late = replace(WELL, checkpoint_reported_at=ago(hours=3))
     assert reasons_of(late) != {} == reasons_of(replace(late, interval_s=None)) == reasons_of(replace(late, begun_at=None))
     assert reasons_of(late, available_since=None) == reasons_of(late, available_since=ago(seconds=50)) == {}
@@ -62,7 +62,7 @@ def test_a_job_is_degraded_if_its_newest_checkpoint_took_longer_than_two_interva
     assert ("slow-checkpoints" in reasons_of(replace(WELL, interval_s=interval_s, checkpoint_ms=took_ms))) is slow
 
 
-def test_a_slow_checkpoint_is_named_unless_an_earlier_start_of_the_job_took_it() -> None:
+def test_a_slow_checkpoint_is_a_reason_unless_it_is_older_than_the_newest_start_of_the_job() -> None:
     slow = replace(WELL, checkpoint_ms=52_600)
     assert reasons_of(slow) == {"slow-checkpoints": "Checkpoint 17 took 52 s; the checkpoint interval is 10 s."}
     assert reasons_of(replace(slow, begun_at=ago(seconds=2))) == {}

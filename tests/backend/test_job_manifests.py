@@ -66,7 +66,7 @@ def running(platform: Platform, **more: Any) -> tuple[int, Driver]:
 
 
 def rows(database: Database) -> dict[str, int]:
-    """Return the number of rows in each table, without the tables that dry runs and requests use."""
+    """Return the number of rows in each table, except the tables to which dry runs and requests write."""
     tables: list[Table] = [
         table for table in Base.metadata.sorted_tables if table.name not in ("spec_checks", "graphs", "tokens")
     ]
@@ -173,7 +173,7 @@ def test_state_that_the_new_graph_cannot_restore_changes_nothing(platform: Platf
         assert rows(database) == before and platform.job(job_id) == job
 
 
-def test_a_new_name_in_the_code_is_refused(platform: Platform) -> None:
+def test_code_that_gives_the_job_another_name_is_refused(platform: Platform) -> None:
     running(platform)
     assert apply(platform, manifest(platform, OTHER_CODE), status=409, name_in_code="renamed")["code"] == "name-changed"
 
@@ -289,7 +289,7 @@ def test_a_lost_check_is_enqueued_again(platform: Platform, database: Database) 
     assert [name for name, _ in platform.tasks.enqueued] == [CHECK_SPEC, CHECK_SPEC]
 
 
-def test_an_old_check_and_a_check_of_an_older_version_of_the_job_are_not_used(platform: Platform, database: Database) -> None:
+def test_an_old_check_and_a_check_from_before_a_change_of_the_job_are_not_used(platform: Platform, database: Database) -> None:
     job_id, _ = running(platform)
     body = manifest(platform, OTHER_CODE)
     apply(platform, body, dry_run=True)

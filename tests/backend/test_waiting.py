@@ -84,7 +84,7 @@ def test_a_request_waits_until_the_operation_ends(
     assert open_requests(app) == 0
 
 
-def test_a_request_with_after_steps_also_returns_when_there_is_a_new_step(
+def test_a_request_with_after_steps_also_returns_when_the_operation_has_a_new_step(
     app: FastAPI, api: httpx2.Client, database: Database, operation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "POLL_INTERVAL_S", 3_600.0)
@@ -99,7 +99,7 @@ def test_a_request_with_after_steps_also_returns_when_there_is_a_new_step(
     assert answer.json()["ended_at"] is None, "a request whose condition already holds does not wait"
 
 
-def test_a_request_returns_the_operation_after_its_time(
+def test_at_the_end_of_its_wait_a_request_returns_an_operation_that_has_not_ended(
     api: httpx2.Client, operation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert api.get(f"/operations/{operation}", params={"wait": "10ms"}).json()["ended_at"] is None
@@ -147,5 +147,5 @@ def test_an_invalid_wait_is_refused(api: httpx2.Client, operation: int, wait: st
     assert answer.status_code == 422 and "query.wait" in answer.json()["detail"]
 
 
-def test_an_unknown_operation_is_not_waited_for(api: httpx2.Client) -> None:
+def test_a_request_does_not_wait_for_an_unknown_operation(api: httpx2.Client) -> None:
     assert api.get("/operations/4711", params={"wait": "50s"}).status_code == 404

@@ -175,7 +175,8 @@ def checkpoint_actions(facts: CheckpointActionFacts, permissions: Collection[Per
 
 
 def checkpoint_permission(verb: Verb, facts: CheckpointActionFacts) -> Permission:
-    """Return the permission that ``verb`` needs. A user owns a savepoint, and its deletion cannot be undone."""
+    """Return the permission that ``verb`` needs. The deletion of a savepoint needs ``rollback``, because a user owns the savepoint, and a deletion
+    cannot be undone."""
     return Permission.ROLLBACK if verb is Verb.DELETE and facts.is_savepoint else Permission.OPERATE
 
 

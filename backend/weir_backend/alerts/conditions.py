@@ -218,8 +218,8 @@ def _health(reason: str | None, facts: AlertFacts, available_since: datetime, fi
     if found:
         return Firing(found[0].text.removesuffix("."))
     if firing and reason == ReasonCode.BOTTLENECK and facts.diagnosis.bottleneck is not None:
-        # Resolve the alert only when the bottleneck has disappeared. Otherwise, each time the lag stops to grow for a minute would
-        # resolve the alert.
+        # Resolve the alert only when the bottleneck has disappeared. Otherwise, Weir would resolve the alert each time the lag stops growing for a
+        # minute.
         return Firing(bottleneck_sentence(facts.diagnosis, now).removesuffix("."))
     if firing and now - available_since < checkpoint_patience(facts.interval_s or 0):
         return Unknown()

@@ -73,7 +73,7 @@ RunningReason = Literal[
 
 
 class HealthCondition(RequestModel):
-    """The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to every reason in the list."""
+    """The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to each of the allowed reasons."""
 
     kind: Literal["health"]
     reason: RunningReason | None = None

@@ -102,8 +102,8 @@ def facts_of(
     checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
 ) -> CheckpointActionFacts:
     """Return the facts that decide which actions a checkpoint allows. ``location`` is the location of the checkpoint, or None if the location is
-    unknown. ``unpinnable`` is False in the result, because it depends on the caller. ``retention`` is None if the job is deleted or the caller does
-    not need to know whether the checkpoint can be deleted."""
+    unknown. ``unpinnable`` is always False in the result, because this function does not know the caller. ``retention`` is None if the job is deleted
+    or the caller does not need to know whether the checkpoint can be deleted."""
     return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,

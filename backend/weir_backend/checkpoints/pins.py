@@ -87,17 +87,18 @@ def release_for_user(session: Session, found: Checkpoint, caller: Caller) -> Non
     pins = _current_pins(session, found)
     released = releasable(pins, caller)
     if pins and not released:
+        by_user = any(pin.holder is PinHolder.USER for pin in pins)
         raise Conflict(
             "pinned-by-others",
             f"Checkpoint {found.number} is pinned by {', '.join(map(holder_name, pins))}.",
-            "Ask the user who has pinned it, or an administrator. Weir releases the pins of plans itself.",
+            "Ask the user who has pinned it, or an administrator." if by_user else "Weir releases the pins of plans itself.",
         )
     _store(session, found, [pin for pin in pins if pin not in released])
 
 
 def releasable(pins: Collection[CheckpointPin], caller: Caller) -> list[CheckpointPin]:
-    """Return the pins that the caller may release: its own pin; otherwise pins of unknown users; otherwise, if the caller is an administrator, the
-    pins of all users. Only Weir releases the pins of plans."""
+    """Return the pins that the caller may release. A caller who has pinned the checkpoint may release only this pin. Another caller may release the
+    pins of unknown users. If there are no such pins, an administrator may release the pins of all users. Only Weir releases the pins of plans."""
     of_users = [pin for pin in pins if pin.holder is PinHolder.USER]
     own = [pin for pin in of_users if pin.user_id is not None and pin.user_id == caller.user_id]
     unknown = [pin for pin in of_users if pin.user_id is None]
@@ -119,8 +120,9 @@ def plan_reason(holder: PinHolder, plan_id: int) -> str:
 
 
 def pins_of(checkpoint: Checkpoint, stored: Sequence[CheckpointPin]) -> list[CheckpointPin]:
-    """Return the pins of the checkpoint. ``stored`` contains its rows. An older version of Weir changes only the checkpoint. If the older version has
-    pinned the checkpoint, return one pin with the holder that the reason names. If it has unpinned the checkpoint, return no pin."""
+    """Return the pins of the checkpoint. ``stored`` contains its rows in ``checkpoint_pins``. An older version of Weir changes only
+    ``Checkpoint.pinned`` and ``Checkpoint.pinned_reason``, but no rows. If an older version has pinned the checkpoint, return one pin with the holder
+    that the reason names. If an older version has unpinned the checkpoint, return no pins."""
     if not checkpoint.pinned:
         return []
     if stored:

@@ -311,7 +311,7 @@ def kept_because(
     elif number == newest_undamaged:
         found.append(_NEWEST_UNDAMAGED)
     for holder, user, reason in pins:
-        # If the platform has pinned the checkpoint for an undo, the reference to the plan already is a reason.
+        # Omit a pin for an undo if a plan refers to the checkpoint, because the result then contains the reason of the plan.
         if holder is not PinHolder.UNDO or number not in references:
             by, why, pending = f" by {user}" if user else "", f": {reason}" if reason else "", "" if pin_in_force else _PENDING
             found.append(f"This checkpoint is pinned{by}{why}{pending}.")

@@ -242,7 +242,7 @@ def _kept(text: str) -> str:
 
 class CheckpointUpdate(BaseModel):
     """Pin a checkpoint for the caller, or release the pin of the caller. A checkpoint is kept until each holder has released its pin. An
-    administrator without a pin releases the pins of all users."""
+    administrator who has not pinned the checkpoint releases the pins of all users."""
 
     model_config = ConfigDict(extra="forbid")
 

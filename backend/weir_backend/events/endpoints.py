@@ -26,9 +26,9 @@ AfterNumber = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="The 
 def list_events(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[Event]:
     """List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`, `routine`.
 
-    The filter `{"routine": false}` omits the events of routine checkpoints. An event is routine if the event itself and the two events before and
-    after it report that a periodic checkpoint was triggered or completed. Failed checkpoints, savepoints, and the first and the last checkpoint
-    of a series are not routine."""
+    The filter `{"routine": false}` omits the events of routine checkpoints. An event is routine if the event itself, the two events before it and the
+    two events after it all report that a periodic checkpoint was triggered or completed. Failed checkpoints, savepoints, and the first and the last
+    checkpoint of a series are not routine."""
     return service.list_events(session, wanted, response)
 
 

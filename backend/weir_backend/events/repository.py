@@ -29,14 +29,16 @@ from weir_backend.models import Checkpoint, CheckpointState, Event, Job, Run
 _EVENTS = cast(Table, Event.__table__)
 
 EDGE = 2
-"""The number of events that remain visible at each end of a series of routine events: the checkpoint's trigger and its completion."""
+"""The number of events that remain visible at each end of a series of events of periodic checkpoints. Two events are the trigger and the completion
+of one checkpoint."""
 
 
 def _is_not_routine() -> ColumnElement[bool]:
-    """Return the condition for all events except events of periodic checkpoints that are in the middle of a series of such events.
+    """Return the condition that selects all events except routine events. A routine event belongs to a periodic checkpoint, and is in the middle of a
+    series of such events.
 
-    The index ``ix_events_not_periodic`` finds these events, so that a list without routine events does not read the routine events. The
-    literals are part of the SQL text, because Postgres uses a partial index only if the query contains the index's condition."""
+    The index ``ix_events_not_periodic`` finds the events that do not report a periodic checkpoint, so that the query does not read the routine
+    events. The literals are part of the SQL text, because Postgres uses a partial index only if the query contains the index's condition."""
     other = aliased(Event)
     kinds: list[ColumnElement[str]] = [literal_column("'CheckpointTriggered'"), literal_column("'CheckpointCompleted'")]
     trigger: ColumnElement[str] = other.fields.op("->>")(literal_column("'trigger'"))

@@ -25,8 +25,8 @@ def find_and_lock(session: Session, name: str) -> Job | None:
 
 
 def find_version(session: Session, job: Job, body: Mapping[str, Any]) -> Spec | None:
-    """Return the version of the job with this body. Prefer the current version to other versions. Ignore versions that do not compile, and versions
-    other than the current version that are still being compiled."""
+    """Return the version of the job with this body. Prefer the current version to other versions. Ignore versions that do not compile. Ignore
+    versions that are still being compiled, except the current version."""
     recent = jobs.specs_of(job.id).order_by(Spec.number.desc()).limit(VERSIONS_COMPARED_MAX)
     candidates: list[Spec | None] = [jobs.find_spec(session, job.id, job.spec_number), *session.scalars(recent)]
     for spec in filter(None, candidates):

@@ -16,9 +16,10 @@ class JobManifest(RequestModel):
     """The declaration of a job. An omitted field has its default value, even if the job has a different value now. If `description` or `labels` is
     null, the job keeps its value.
 
-    If the spec of a job with the desired state RUNNING has changed, an upgrade with the mode `upgrade_mode` is applied at once. With the desired
-    state SUSPENDED, a changed spec becomes a new version, which runs when the desired state is RUNNING again. If `desired_state` is null, a changed
-    spec becomes a new version, and the job continues as before. `comment` describes the new version, if there is one."""
+    If `spec` differs from the spec of an existing job, the effect depends on `desired_state`. If `desired_state` is RUNNING, Weir applies an upgrade
+    with the mode `upgrade_mode` at once. If `desired_state` is SUSPENDED, the changed spec becomes a new version, which runs when the desired state
+    is RUNNING again. If `desired_state` is null, the changed spec becomes a new version, and the job continues as before. `comment` describes the new
+    version, if there is one."""
 
     description: LongText | None = ""
     labels: Labels | None = {}

@@ -60,8 +60,9 @@ class DryRun(Exception):
 def apply(
     session: Session, *, settings: Settings, tasks: Tasks, caller: Caller, name: str, manifest: JobManifest, dry_run: bool
 ) -> ManifestResultRead | CheckPending | CheckFailed:
-    """Create the job, or change the job so that it equals the manifest. If the spec is new, begin its check, and do the rest in a later call. A dry
-    run makes all changes and then raises DryRun, so that it finds the same problems. Raises Conflict, Forbidden, Invalid."""
+    """Create the job, or change the job so that it equals the manifest. If the spec is new, begin its check and return CheckPending. A later call
+    makes the changes after the check has ended. To find the same problems, a dry run also makes all changes, and then raises DryRun. Raises Conflict,
+    Forbidden, Invalid."""
     if dry_run:
         # A dry run can show an upgrade that another user must approve.
         settings = settings.model_copy(update={"separate_approver": False})

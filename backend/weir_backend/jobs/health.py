@@ -15,8 +15,8 @@ _TRANSITIONAL = frozenset(
 )
 _STARTING = frozenset({RunState.CREATED, RunState.INITIALIZING})
 NO_CHECKPOINT_INTERVALS, NO_CHECKPOINT_MIN = 3, timedelta(minutes=1)
-"""A running job is degraded if no checkpoint has completed for ``NO_CHECKPOINT_INTERVALS`` checkpoint intervals, but at least for
-``NO_CHECKPOINT_MIN``."""
+"""A running job is degraded if no checkpoint has completed for ``NO_CHECKPOINT_INTERVALS`` checkpoint intervals or for ``NO_CHECKPOINT_MIN``,
+whichever is longer."""
 SLOW_CHECKPOINT_INTERVALS, SLOW_CHECKPOINT_MIN = 2, timedelta(seconds=10)
 """A checkpoint is slow if it takes longer than ``SLOW_CHECKPOINT_INTERVALS`` checkpoint intervals, and longer than ``SLOW_CHECKPOINT_MIN``."""
 FAILED_CHECKPOINTS_MIN = 2

@@ -185,7 +185,7 @@ def require_permission(
 ) -> Callable[[Caller], Awaitable[Caller]]:
     """Return a FastAPI dependency that returns the caller. The dependency raises Forbidden if the caller lacks the permission."""
 
-    # FastAPI reads ``Annotated`` from the globals of this module, so it would not find ``authenticate``.
+    # FastAPI resolves ``Annotated`` in the globals of this module, so it would not find the parameter ``authenticate``.
     async def check(caller: Caller = Depends(authenticate)) -> Caller:  # noqa: B008  # FastAPI evaluates the default for each request
         caller.require(permission)
         return caller

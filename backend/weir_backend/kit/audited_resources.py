@@ -59,7 +59,7 @@ _QUERIES: Mapping[str, tuple[_Key, Select[Any]]] = {
     "user": (User.id, _named("user", User.id, User.name)),
     "token": (Token.id, _named("token", Token.id, Token.name)),
 }
-"""For each kind of resource, its key and the query for its texts. Sessions have no name."""
+"""For each kind of resource, its key and the query for its texts. Sessions are missing, because they have no name."""
 
 
 def resource_texts(session: Session, resources: Collection[ResourceKey]) -> Mapping[ResourceKey, ResourceText]:

@@ -196,8 +196,9 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
 
 
 def flag(name: str, condition: Callable[[], ColumnElement[bool]], *, inverse: bool = False) -> FilterClause:
-    """Return a boolean filter. The value true selects the rows for which the condition holds, and false selects the other rows. With
-    ``inverse``, false selects the rows for which the condition holds. Postgres does not optimise ``NOT (NOT EXISTS ...)``."""
+    """Return a boolean filter. The value true selects the rows for which the condition holds, and false selects the other rows. If ``inverse`` is
+    True, false selects the rows for which the condition holds, and true selects the other rows. This avoids the double negation
+    ``NOT (NOT EXISTS ...)``, which Postgres does not optimise."""
 
     def clause(value: Any) -> ColumnElement[bool]:
         if type(value) is not bool:

@@ -1,5 +1,5 @@
-"""Requests that wait for a change of the database. A waiting request holds no database connection. The request reads the database again only
-after a notification, and rarely without one, because notifications can be lost."""
+"""Requests that wait for a change of the database. A waiting request holds no database connection. The request reads the database again after a
+notification. Because notifications can be lost, the request also reads the database at long intervals."""
 
 from __future__ import annotations
 

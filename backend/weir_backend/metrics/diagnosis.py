@@ -1,7 +1,7 @@
 """Find the bottleneck of a job and chains that process no records. Pure.
 
-The input are samples of slots, which contain counters since the deployment. Two samples of a slot give the load of each subtask in the
-time between the samples, called a window. A frame contains one window of each slot.
+The input consists of samples of slots. The counters in a sample start at zero with the deployment. Two samples of a slot give the load of each
+subtask in the time between the samples. This time is called a window. A frame contains one window of each slot.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ BUSY_FROM = 0.9
 SLOT_SATURATED_FROM = 0.9
 """A slot is saturated if its loop has work for at least this share of the time. In a saturated slot, the busiest subtask is saturated."""
 SIBLINGS_RATIO = 0.7
-"""A bottleneck is in a few subtasks only if the other subtasks of the chain are busy for less than this share of the time of these
-subtasks."""
+"""A bottleneck is in a few subtasks only if the busy share of the other subtasks of the chain is less than ``SIBLINGS_RATIO`` times the busy share of
+these few subtasks."""
 WAITING_S = 5.0
 """Records wait in the input of a chain if the chain needs at least this time to process them. Slots report at different times, so the number of
-waiting records is only accurate to the records of two or three seconds."""
+waiting records can be wrong by the number of records that flow in two or three seconds."""
 CURRENT = timedelta(seconds=45)
 """A slot whose newest sample is older than ``CURRENT`` is ignored."""
 WINDOW_MIN = timedelta(seconds=10)
@@ -50,7 +50,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class DeployedChain:
-    """``sends`` says whether another chain reads the output of the chain."""
+    """``sends`` is True if another chain reads the output of the chain."""
 
     operators: tuple[str, ...]
     parallelism: int
@@ -96,7 +96,7 @@ class Cause(StrEnum):
 _CAUSES = {
     Cause.SKEWED_KEY: "a skewed key is likely",
     Cause.HOT_SPLIT: "a hot split is likely",
-    Cause.UNEVEN_LOAD: "its records or its host are slower",
+    Cause.UNEVEN_LOAD: "its records or its host may be slower than others",
 }
 
 
@@ -104,11 +104,10 @@ _CAUSES = {
 class Bottleneck:
     """The chain that limits the throughput of the job. Weir measures the time of chains, not of the operators in a chain.
 
-    ``subtasks`` contains the saturated subtasks if only a few subtasks of the chain are saturated, and ``cause`` the likely cause. If the
-    whole chain is saturated, ``subtasks`` is empty. ``busy`` and ``siblings_busy`` are the mean busy shares of the saturated subtasks and
-    of the other subtasks. ``slot_saturated``: the subtasks are saturated because their slots are. ``waiting_records`` is None if it is
-    unknown how many records wait in the inputs. ``waiting_s`` is the time that the chain needs to process these records, or None if the
-    chain processes no records.
+    If only a few subtasks of the chain are saturated, ``subtasks`` contains these subtasks, and ``cause`` is the likely cause. If the whole chain is
+    saturated, ``subtasks`` is empty. ``busy`` and ``siblings_busy`` are the mean busy shares of the saturated subtasks and of the other subtasks.
+    ``slot_saturated`` is True if the subtasks are saturated because their slots are saturated. ``waiting_records`` is None if it is unknown how many
+    records wait in the inputs. ``waiting_s`` is the time that the chain needs to process these records, or None if the chain processes no records.
     """
 
     chain: int
@@ -266,7 +265,8 @@ def _loads(before: Sample, sample: Sample) -> Iterator[tuple[int, _Load]]:
 
 
 def _waiting_records(frame: _Frame, chains: Mapping[int, DeployedChain], chain: int) -> int | None:
-    """Return how many records the upstream chains have sent and ``chain`` has not read. Return None if a subtask has not reported."""
+    """Return the number of records that the upstream chains have sent, but that ``chain`` has not read yet. Return None if a subtask has not
+    reported."""
     own = chains[chain]
     sent = 0
     for edge in own.inputs:
@@ -318,7 +318,7 @@ def _bottleneck(frames: _Frames, chains: Mapping[int, DeployedChain]) -> Bottlen
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A chain with saturated subtasks. ``busy``: the subtasks themselves are busy, not only their slots."""
+    """A chain with saturated subtasks. ``busy`` is True if the subtasks themselves are busy, and not only their slots."""
 
     chain: int
     busy: bool

@@ -113,7 +113,7 @@ def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
 
 
 def running_graphs(session: Session, job_ids: Collection[int]) -> Sequence[Row[int, Any, Any]]:
-    """Return the chains and the edges of the graphs of those of the jobs whose live run is RUNNING."""
+    """For each of the jobs whose live run is RUNNING, return the chains and the edges of its graph."""
     query = select(Run.job_id, Graph.body["chains"].label("chains"), Graph.body["edges"].label("edges"))
     running = (Run.job_id.in_(job_ids), Run.ended_at.is_(None), Run.state == RunState.RUNNING)
     return session.execute(query.join(Graph, Run.graph_id == Graph.id).where(*running)).all()

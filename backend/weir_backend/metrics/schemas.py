@@ -45,12 +45,12 @@ class SlotSeriesRead(BaseModel):
 
 
 class BottleneckRead(ResponseModel):
-    """The chain that limits the throughput of a job. `sentence` describes the bottleneck. Weir measures the time of chains, not of the
-    `operators` in a chain. `subtasks` contains the indexes of the saturated subtasks if only a few of the `parallelism` subtasks are saturated,
-    and `cause` the likely cause. If all subtasks are saturated, `subtasks` is empty and `cause` is null. `busy` is the share of time in which
-    the saturated subtasks are busy, and `siblings_busy` that of the other subtasks. If `slot_saturated` is true, the subtasks are saturated
-    because their slots are. `waiting_records` is the number of records that wait in the inputs, and `waiting_s` the time that the chain needs to
-    process these records; each is null if it is unknown. `lag_records` and `lag_seconds` are the lag of the sources, as in `JobRatesRead`."""
+    """The chain that limits the throughput of a job. `sentence` describes the bottleneck. Weir measures the time of chains, not of the `operators` in
+    a chain. If only a few of the `parallelism` subtasks are saturated, `subtasks` contains the indexes of these subtasks, and `cause` is the likely
+    cause. If all subtasks are saturated, `subtasks` is empty and `cause` is null. `busy` is the share of time in which the saturated subtasks are
+    busy, and `siblings_busy` is the same share for the other subtasks. If `slot_saturated` is true, the subtasks are saturated because their slots
+    are saturated. `waiting_records` is the number of records that wait in the inputs, and `waiting_s` is the time that the chain needs to process
+    these records; each is null if it is unknown. `lag_records` and `lag_seconds` are the lag of the sources, as in `JobRatesRead`."""
 
     sentence: str
     chain: int
@@ -81,7 +81,7 @@ class BottleneckRead(ResponseModel):
 
 class MetricsRead(BaseModel):
     """`step_s` is the interval between points. The interval is larger than requested if there would be too many points. `bottleneck` is the current
-    bottleneck of the job, for any range and any `chain`."""
+    bottleneck of the job. It does not depend on the requested range or on `chain`."""
 
     since: datetime
     until: datetime

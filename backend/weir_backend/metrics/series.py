@@ -20,7 +20,7 @@ COUNTED = ("records_in", "records_out", "bytes_in", "bytes_out")
 TIMES = ("busy", "idle", "backpressured", "queued")
 LOW_ABOVE, HIGH_ABOVE = 0.10, 0.5
 SLOT_IDLE_BELOW = 0.5
-"""A slot idles if its loop has work for a smaller share of the time than ``SLOT_IDLE_BELOW``."""
+"""A slot idles if its loop has work for less than this share of the time."""
 _FIELDS = ("chain", "index", *COUNTED, *(f"{name}_us" for name in TIMES))
 _FIELDS_OF = itemgetter(*_FIELDS)
 _COUNTED, _TIMES = slice(2, 2 + len(COUNTED)), slice(2 + len(COUNTED), len(_FIELDS))
@@ -47,8 +47,8 @@ def pressure_of(*, backpressured: Shares, queued: Shares, utilisation: Shares) -
     """Return the time in which other subtasks keep a subtask from running. ``backpressured`` and ``queued`` have the same unit.
     ``utilisation`` is the utilisation of the slot of the subtask.
 
-    Queued time counts like backpressured time: a subtask that waits for the loop of its slot is as slow as a subtask that waits for
-    credit. Queued time does not count if the slot idles, because the subtask then waits for single steps of other subtasks only.
+    Queued time counts like backpressured time: a subtask that waits for the loop of its slot is as slow as a subtask that waits for credit. Queued
+    time does not count if the slot idles, because the subtask then waits only for single steps of other subtasks.
     """
     return backpressured + queued * (utilisation >= SLOT_IDLE_BELOW)
 

@@ -91,8 +91,8 @@ def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> l
 
 
 def diagnose_jobs(session: Session, job_ids: Collection[int], moment: datetime) -> dict[int, Diagnosis]:
-    """Return the diagnoses of those of the jobs that are running and have reported recently. The number of queries does not depend on the
-    number of jobs."""
+    """Return the diagnosis of each of the jobs that is running and has reported recently. The number of queries does not depend on the number of
+    jobs."""
     graphs = repository.running_graphs(session, job_ids)
     deployed = {graph.job_id: deployed_chains(graph.chains, graph.edges) for graph in graphs}
     if not deployed:

@@ -90,7 +90,7 @@ class Checkpoint(Base):
 
 
 class PinHolder(StrEnum):
-    """Who holds a pin."""
+    """The kind of holder of a pin."""
 
     USER = "user"
     PLAN = "plan"
@@ -101,7 +101,7 @@ class PinHolder(StrEnum):
 
 class CheckpointPin(Base):
     """A pin of a checkpoint. A checkpoint is pinned while at least one row exists. ``Checkpoint.pinned`` and ``Checkpoint.pinned_reason`` summarize
-    the rows. An older version of Weir reads and writes only the summary, so the summary decides if it contradicts the rows."""
+    the rows. An older version of Weir reads and writes only the summary, so the summary takes precedence if it contradicts the rows."""
 
     __tablename__ = "checkpoint_pins"
     __table_args__ = (Index(None, "checkpoint_id"), Index(None, "user_id"), Index(None, "plan_id"))

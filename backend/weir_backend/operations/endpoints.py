@@ -47,8 +47,8 @@ async def get(
         ),
     ] = None,
 ) -> Operation:
-    """Return one operation, with its steps so far. The operation has ended when `ended_at` is set. With `wait`, the response is delayed until the
-    operation ends."""
+    """Return one operation, with its steps so far. The operation has ended when `ended_at` is set. With `wait`, the API responds when the operation
+    ends, or after the time `wait` if the operation has not ended."""
     read = partial(service.get, operation_id=operation_id)
     found = await services.db_gate.run(read)
 

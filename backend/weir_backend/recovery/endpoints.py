@@ -62,8 +62,8 @@ def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerC
 def approve(
     plan_id: Id, body: PlanApproval, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent
 ) -> PlanRead:
-    """Approve the preview of a plan. The status is 412 if the preview has changed since the user has read it. If the plan revokes committed output,
-    the caller needs the permission `rollback`."""
+    """Approve the preview of a plan. The status is 412 if the preview has changed since the user read it. If the plan revokes committed output, the
+    caller needs the permission `rollback`."""
     plan = service.approve(session, services.settings, caller, plan_id, body.digest)
     return service.read(session, services.settings, caller, [plan])[0]
 

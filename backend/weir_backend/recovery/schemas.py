@@ -153,7 +153,7 @@ class PlanPreview(ResponseModel):
 
 
 class PlanApproval(RequestModel):
-    """`digest` is the `digest` of the plan whose preview the user has reviewed."""
+    """`digest` is the value of `PlanRead.digest` that belongs to the preview that the user has reviewed."""
 
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 

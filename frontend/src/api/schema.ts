@@ -234,9 +234,9 @@ export interface paths {
          * List Events
          * @description List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`, `routine`.
          *
-         *     The filter `{"routine": false}` omits the events of routine checkpoints. An event is routine if the event itself and the two events before and
-         *     after it report that a periodic checkpoint was triggered or completed. Failed checkpoints, savepoints, and the first and the last checkpoint
-         *     of a series are not routine.
+         *     The filter `{"routine": false}` omits the events of routine checkpoints. An event is routine if the event itself, the two events before it and the
+         *     two events after it all report that a periodic checkpoint was triggered or completed. Failed checkpoints, savepoints, and the first and the last
+         *     checkpoint of a series are not routine.
          */
         get: operations["list_events"];
         put?: never;
@@ -717,8 +717,8 @@ export interface paths {
         };
         /**
          * Get
-         * @description Return one operation, with its steps so far. The operation has ended when `ended_at` is set. With `wait`, the response is delayed until the
-         *     operation ends.
+         * @description Return one operation, with its steps so far. The operation has ended when `ended_at` is set. With `wait`, the API responds when the operation
+         *     ends, or after the time `wait` if the operation has not ended.
          */
         get: operations["get_operation"];
         put?: never;
@@ -800,8 +800,8 @@ export interface paths {
         put?: never;
         /**
          * Approve
-         * @description Approve the preview of a plan. The status is 412 if the preview has changed since the user has read it. If the plan revokes committed output,
-         *     the caller needs the permission `rollback`.
+         * @description Approve the preview of a plan. The status is 412 if the preview has changed since the user read it. If the plan revokes committed output, the
+         *     caller needs the permission `rollback`.
          */
         post: operations["approve_plan"];
         delete?: never;
@@ -1015,8 +1015,8 @@ export interface paths {
         };
         /**
          * Finish Oidc Session
-         * @description Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login sets the role that the identity
-         *     token grants.
+         * @description Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login gives the user the role that the
+         *     identity token contains.
          */
         get: operations["finish_oidc_session"];
         put?: never;
@@ -1580,12 +1580,12 @@ export interface components {
         BackpressureLevel: "ok" | "low" | "high";
         /**
          * BottleneckRead
-         * @description The chain that limits the throughput of a job. `sentence` describes the bottleneck. Weir measures the time of chains, not of the
-         *     `operators` in a chain. `subtasks` contains the indexes of the saturated subtasks if only a few of the `parallelism` subtasks are saturated,
-         *     and `cause` the likely cause. If all subtasks are saturated, `subtasks` is empty and `cause` is null. `busy` is the share of time in which
-         *     the saturated subtasks are busy, and `siblings_busy` that of the other subtasks. If `slot_saturated` is true, the subtasks are saturated
-         *     because their slots are. `waiting_records` is the number of records that wait in the inputs, and `waiting_s` the time that the chain needs to
-         *     process these records; each is null if it is unknown. `lag_records` and `lag_seconds` are the lag of the sources, as in `JobRatesRead`.
+         * @description The chain that limits the throughput of a job. `sentence` describes the bottleneck. Weir measures the time of chains, not of the `operators` in
+         *     a chain. If only a few of the `parallelism` subtasks are saturated, `subtasks` contains the indexes of these subtasks, and `cause` is the likely
+         *     cause. If all subtasks are saturated, `subtasks` is empty and `cause` is null. `busy` is the share of time in which the saturated subtasks are
+         *     busy, and `siblings_busy` is the same share for the other subtasks. If `slot_saturated` is true, the subtasks are saturated because their slots
+         *     are saturated. `waiting_records` is the number of records that wait in the inputs, and `waiting_s` is the time that the chain needs to process
+         *     these records; each is null if it is unknown. `lag_records` and `lag_seconds` are the lag of the sources, as in `JobRatesRead`.
          */
         BottleneckRead: {
             /** Busy */
@@ -2018,7 +2018,7 @@ export interface components {
         /**
          * CheckpointUpdate
          * @description Pin a checkpoint for the caller, or release the pin of the caller. A checkpoint is kept until each holder has released its pin. An
-         *     administrator without a pin releases the pins of all users.
+         *     administrator who has not pinned the checkpoint releases the pins of all users.
          */
         CheckpointUpdate: {
             /** Pinned */
@@ -2216,7 +2216,7 @@ export interface components {
         Health: "healthy" | "degraded" | "needs_attention";
         /**
          * HealthCondition
-         * @description The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to every reason in the list.
+         * @description The job is running and its health is `degraded` for `reason`. If `reason` is null, the rule applies to each of the allowed reasons.
          */
         HealthCondition: {
             /**
@@ -2272,9 +2272,10 @@ export interface components {
          * @description The declaration of a job. An omitted field has its default value, even if the job has a different value now. If `description` or `labels` is
          *     null, the job keeps its value.
          *
-         *     If the spec of a job with the desired state RUNNING has changed, an upgrade with the mode `upgrade_mode` is applied at once. With the desired
-         *     state SUSPENDED, a changed spec becomes a new version, which runs when the desired state is RUNNING again. If `desired_state` is null, a changed
-         *     spec becomes a new version, and the job continues as before. `comment` describes the new version, if there is one.
+         *     If `spec` differs from the spec of an existing job, the effect depends on `desired_state`. If `desired_state` is RUNNING, Weir applies an upgrade
+         *     with the mode `upgrade_mode` at once. If `desired_state` is SUSPENDED, the changed spec becomes a new version, which runs when the desired state
+         *     is RUNNING again. If `desired_state` is null, the changed spec becomes a new version, and the job continues as before. `comment` describes the new
+         *     version, if there is one.
          */
         JobManifest: {
             /**
@@ -2601,7 +2602,7 @@ export interface components {
         /**
          * MetricsRead
          * @description `step_s` is the interval between points. The interval is larger than requested if there would be too many points. `bottleneck` is the current
-         *     bottleneck of the job, for any range and any `chain`.
+         *     bottleneck of the job. It does not depend on the requested range or on `chain`.
          */
         MetricsRead: {
             bottleneck: components["schemas"]["BottleneckRead"] | null;
@@ -2734,7 +2735,7 @@ export interface components {
         };
         /**
          * PinHolder
-         * @description Who holds a pin.
+         * @description The kind of holder of a pin.
          * @enum {string}
          */
         PinHolder: "user" | "plan" | "undo";
@@ -2759,7 +2760,7 @@ export interface components {
         };
         /**
          * PlanApproval
-         * @description `digest` is the `digest` of the plan whose preview the user has reviewed.
+         * @description `digest` is the value of `PlanRead.digest` that belongs to the preview that the user has reviewed.
          */
         PlanApproval: {
             /** Digest */

@@ -8,7 +8,7 @@ const POINTS_MAX = 360;
 /** From this level of backpressure, the last chain of a fake job is its bottleneck. */
 const BOTTLENECK_FROM = 0.5;
 
-/** Return the bottleneck of a running job, or null. `sinceMs`: the time at which the job has become slow. */
+/** Return the bottleneck of a running job, or null. `sinceMs`: the time at which the job became slow. */
 export function bottleneckOf({ graph, backpressure }: JobTemplate, sinceMs: number): Schemas['BottleneckRead'] | null {
   const last = graph.chains.at(-1)!;
   if (backpressure < BOTTLENECK_FROM || graph.chains.length < 2) return null;

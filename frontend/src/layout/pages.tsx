@@ -31,7 +31,7 @@ const ADMINISTRATION: PageEntry[] = [
   { path: '/audit', label: 'Audit log', icon: <HistoryOutlined /> },
 ];
 
-/** Return the pages that the user can open, in two groups. The name of a page's resource is its path. */
+/** Return the pages that the user can open, in two groups. The path of a page is `/` and the name of its resource. */
 export function usePages(): { main: PageEntry[]; secondary: PageEntry[] } {
   const resources = useResourceDefinitions();
   const administers = useCan('administer');

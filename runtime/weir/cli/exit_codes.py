@@ -19,7 +19,7 @@ class Exit(IntEnum):
     USAGE = 2
     """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
     CHANGES = 2
-    """``weir apply --dry-run`` or ``weir diff -f`` found changes. Both commands report errors with JOB_FAILED, so that they never mean changes."""
+    """``weir apply --dry-run`` or ``weir diff -f`` found changes. If one of these commands fails, it exits with JOB_FAILED."""
     SUPERSEDED = 3
     """Another driver has taken over the job. This command has stopped its driver, and does not start the job again."""
     CANCELED = 4

@@ -1,4 +1,4 @@
-"""Read job manifests from YAML and JSON files. A manifest can refer to the line of each of its fields."""
+"""Read job manifests from YAML and JSON files, with the line of each field for error messages."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ class InvalidManifest(WeirError):
 
 @dataclass(frozen=True, slots=True)
 class ManifestSource:
-    """A manifest in a file. ``lines`` contains the line of each field by the path of the field, such as ``spec.parallelism``. The line
-    of the whole manifest has the path ''."""
+    """Where a manifest is in a file.
+
+    ``lines`` maps the path of each field, such as ``spec.parallelism``, to its line. The path '' stands for the whole manifest.
+    """
 
     path: Path
     lines: Mapping[str, int]
 
     def error(self, message: str, field: str = "") -> InvalidManifest:
-        """Return an error with the line of ``field``, or of the innermost field of the manifest that contains it."""
+        """Return an error with the line of ``field``, or of its nearest parent if the manifest does not contain ``field``."""
         parts = field.split(".") if field else []
         found = next((known for count in range(len(parts), 0, -1) if (known := ".".join(parts[:count])) in self.lines), "")
         return InvalidManifest(f"{self.path}:{self.lines[found]}: {field + ': ' if field else ''}{message}")
@@ -48,7 +50,7 @@ class ManifestSource:
 
 @dataclass(frozen=True, slots=True)
 class JobManifest:
-    """``fields`` contains the fields of the manifest that the API accepts, without the code."""
+    """``fields`` contains the fields of the manifest except ``name``, ``file`` and fields that are null."""
 
     source: ManifestSource
     name: str
@@ -62,8 +64,11 @@ class JobManifest:
 
 
 def read_manifests(targets: Sequence[Path]) -> tuple[list[JobManifest], list[InvalidManifest]]:
-    """Read all manifests in files and directories. Return the valid manifests in the order of their files, and an error for each other
-    manifest. Raises Refused if ``targets`` contain no manifest."""
+    """Read all manifests in files and directories.
+
+    Return the valid manifests in the order of their files, and the errors of invalid manifests and files. Raises Refused if
+    ``targets`` contain no manifest.
+    """
     found: list[JobManifest] = []
     errors: list[InvalidManifest] = []
     by_name: dict[str, ManifestSource] = {}
@@ -74,7 +79,9 @@ def read_manifests(targets: Sequence[Path]) -> tuple[list[JobManifest], list[Inv
                     manifest = _manifest(source, data)
                     if manifest.name in by_name:
                         first = by_name[manifest.name]
-                        raise source.error(f"'{manifest.name}' is also the name in {first.path}:{first.lines['name']}.", "name")
+                        raise source.error(
+                            f"'{manifest.name}' is also the name in {first.path}:{first.lines['name']}. Rename one.", "name"
+                        )
                     by_name[manifest.name] = source
                     found.append(manifest)
                 except InvalidManifest as error:
@@ -103,7 +110,7 @@ def _documents(path: Path) -> Iterator[tuple[ManifestSource, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidManifest(f"{path}: cannot read the file: {error}") from None
     if len(text) > FILE_BYTES_MAX:
-        raise InvalidManifest(f"{path}: the file has {len(text):,} characters. The limit is {FILE_BYTES_MAX:,}.")
+        raise InvalidManifest(f"{path}: the file has {len(text):,} characters. The limit is {FILE_BYTES_MAX:,}. Split the file.")
     if path.suffix == ".json":
         text = text.replace("\t", " ")  # YAML does not allow all tabs that JSON allows, and strings of JSON contain no tabs
     try:
@@ -161,7 +168,7 @@ def _lines(path: Path, document: yaml.Node | None) -> Iterator[tuple[str, int]]:
 
 
 def _manifest(source: ManifestSource, data: Any) -> JobManifest:
-    """Check what the API cannot check. The API checks the other fields. Raises InvalidManifest."""
+    """Check the structure, the name and the file of a manifest. The API checks the other fields. Raises InvalidManifest."""
     if not isinstance(data, dict):
         raise source.error(f"a job manifest is a mapping with the fields {', '.join(FIELDS)}.")
     for name in data:
@@ -169,12 +176,12 @@ def _manifest(source: ManifestSource, data: Any) -> JobManifest:
             raise source.error(f"is not a field of a job manifest. The fields are {', '.join(FIELDS)}.", str(name))
     for name in _REQUIRED:
         if data.get(name) is None:
-            raise source.error(f"the field '{name}' is missing.")
+            raise source.error(f"the field '{name}' is missing. Add it.")
     name, file, spec = (data[field] for field in _REQUIRED)
     if not isinstance(name, str) or not is_job_name(name):
-        raise source.error(f"{json.dumps(name)} is not a name of a job. {NAME_RULE}", "name")
+        raise source.error(f"{json.dumps(name)} is not a valid job name. {NAME_RULE}", "name")
     if not isinstance(file, str):
-        raise source.error(f"{json.dumps(file)} is not the path of a file.", "file")
+        raise source.error(f"{json.dumps(file)} is not the path of a file. Pass a path, such as 'flights.py'.", "file")
     if not isinstance(spec, dict):
         raise source.error("must be a mapping, such as {parallelism: 2}.", "spec")
     for field in _FROM_FILE:

@@ -286,7 +286,7 @@ def test_an_alert_about_lag_is_unchanged_while_the_lag_is_unknown_and_resolves_i
 # ---- health ------------------------------------------------------------------------------------
 
 SLOW_CHECKPOINT = replace(RUNNING, checkpoint_ms=52_600)
-LIMITED = Diagnosis(bottleneck=replace(SLOW.diagnosis().bottleneck, since=NOW - 4 * MINUTE))  # type: ignore[type-var]  # it has one
+LIMITED = Diagnosis(bottleneck=replace(SLOW.diagnosis().bottleneck, since=NOW - 4 * MINUTE))  # type: ignore[type-var]  # SLOW has a bottleneck
 
 
 def test_an_alert_fires_if_a_running_job_is_degraded_for_the_reason_of_the_rule() -> None:
@@ -312,7 +312,7 @@ def test_an_alert_about_a_bottleneck_resolves_only_when_the_bottleneck_has_disap
     assert isinstance(verdict_of(rule, RUNNING, firing=True), NotFiring)
 
 
-def test_an_alert_about_health_is_unchanged_until_drivers_could_report_again_after_an_outage() -> None:
+def test_an_alert_about_health_does_not_change_until_drivers_can_report_again_after_an_outage() -> None:
     rule = Unhealthy("no-checkpoint")
     assert isinstance(verdict_of(rule, late(3)), Firing)
     assert verdict_of(rule, late(3), available_since=NOW - timedelta(seconds=59), firing=True) == Unknown()

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from joserfc import jws
 from joserfc.jwk import RSAKey
-from pydantic import AnyHttpUrl, SecretStr
+from pydantic import AnyHttpUrl, SecretStr, ValidationError
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
 from tests.backend.auth.users import LOGIN_STATUS, SESSION, audit_entries, create_user
@@ -82,6 +82,12 @@ def test_oidc_login_returns_not_found_if_no_provider_is_configured(settings: Set
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
 
 
+def test_the_removed_setting_of_new_users_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_OIDC_NEW_USERS", "viewer")
+    with pytest.raises(ValidationError, match="replaced by WEIR_OIDC_USERS_WITHOUT_ROLE"):
+        Settings()
+
+
 def test_the_login_status_names_the_provider_to_unauthenticated_callers(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
@@ -110,7 +116,7 @@ def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider,
 
 
 def without_default_role(client: TestClient) -> None:
-    """Refuse users without a role, which is the default of the setting."""
+    """Set ``oidc_users_without_role`` to its default, so that the API refuses users without a role."""
     change_settings(client.app, oidc_users_without_role="refused")
 
 

@@ -95,7 +95,7 @@ def test_an_invalid_manifest_is_reported_with_its_line_and_no_job_is_changed(
     assert weir("jobs", "-o", "json").json == []
 
 
-def test_an_error_of_a_dry_run_or_a_diff_does_not_look_like_changes(platform: Worker, weir: Weir, jobs: Path) -> None:
+def test_the_exit_code_of_a_dry_run_or_a_diff_distinguishes_errors_from_changes(platform: Worker, weir: Weir, jobs: Path) -> None:
     for command in (("apply", "--dry-run"), ("diff",)):
         for target, error in ((jobs, "There is no job manifest in"), (jobs / "missing", "does not exist")):
             result = weir(*command, "-f", str(target))

@@ -89,7 +89,7 @@ def test_an_unreachable_platform_is_reported_after_retries(weir: Weir, monkeypat
 
 def test_the_error_for_invalid_input_names_the_field(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     result = weir("deploy", job_file(), "--name", "no spaces here")
-    assert result.code == 2 and "--name 'no spaces here' is not a name of a job." in result.err
+    assert result.code == 2 and "--name 'no spaces here' is not a valid job name." in result.err
     result = weir("deploy", job_file(), "--name", "flights", "--conf", "spark.my.password=x")
     assert result.code == 2 and "looks like a secret" in result.err
     assert weir("jobs", "-o", "json").json == []

@@ -18,6 +18,6 @@ def test_trusted_proxies_are_addresses_and_networks() -> None:
 
 
 @pytest.mark.parametrize("value", ["*", "192.0.2.80,*", "proxy.example", "10.0.0.1/8", "0.0.0.0/0", "::/0"])
-def test_a_setting_with_which_any_client_could_choose_its_address_is_refused(value: str) -> None:
+def test_trusted_proxies_that_would_let_any_client_choose_its_address_are_refused(value: str) -> None:
     with pytest.raises(ConfigError, match="WEIR_TRUSTED_PROXIES is .*addresses or networks of your reverse proxies"):
         proxy_options({"WEIR_TRUSTED_PROXIES": value})

@@ -72,7 +72,7 @@ def test_a_list_without_routine_events_keeps_the_ends_of_each_series_and_all_oth
     def both(*checkpoints: int) -> list[tuple[str, int]]:
         return [(kind, checkpoint) for checkpoint in checkpoints for kind in ("Triggered", "Completed")]
 
-    # Checkpoint 10 was triggered as a part of the first series, so completed(9) is the last event but one of this series.
+    # The event triggered(10) belongs to the first series, so completed(9) is the second-to-last event of this series.
     assert listed(routine=False) == [
         ("Completed", 9), ("Triggered", 10), ("Failed", 10), *both(11, 14, 15, 16, 19),
     ]  # fmt: skip

@@ -37,7 +37,7 @@ def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
         assert not is_limited(first)
 
 
-def test_a_check_counts_no_attempt(tmp_path: Path) -> None:
+def test_a_check_does_not_count_as_an_attempt(tmp_path: Path) -> None:
     with running_valkey(valkey(tmp_path, free_port())) as server:
         for limiter in (RateLimiter(server.url), RateLimiter("redis://:nobody@127.0.0.1:1/0")):
             for _ in range(3):
@@ -47,7 +47,7 @@ def test_a_check_counts_no_attempt(tmp_path: Path) -> None:
                 limiter.check(TWO_PER_MINUTE, "a caller")
 
 
-def test_the_counts_of_a_process_need_no_memory_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_removes_its_own_counts_when_they_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     limiter = RateLimiter("redis://:nobody@127.0.0.1:1/0")
     for number in range(100):
         limiter.hit(TWO_PER_MINUTE, f"caller {number}")

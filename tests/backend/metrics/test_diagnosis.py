@@ -40,7 +40,7 @@ class Load:
 @dataclass(frozen=True)
 class Scenario:
     """A job whose load is constant. ``chains`` contains the uids of each chain, and ``loads`` the load of each subtask of each chain. The edges
-    connect each chain with the next chain. ``lag`` is the lag of ``source`` at a time, in seconds since the start."""
+    connect each chain with the next chain."""
 
     chains: Sequence[str]
     loads: Sequence[Sequence[Load]]
@@ -48,7 +48,7 @@ class Scenario:
     partitioning: str = "rebalance"
     minutes: float = 5
     lag: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By gauge: the lag at the start, and its growth per second."""
+    """For each gauge of lag: its value at the start, and its growth per second."""
 
     def samples(self, *, step_s: int = 20, newest: timedelta = timedelta(seconds=2)) -> list[Sample]:
         slots = max(map(len, self.loads))
@@ -149,8 +149,8 @@ SCENARIOS = {
     ),
     "one slow subtask of evenly distributed input": (
         Scenario(THREE, [[HELD_UP] * 4, [Load(1.0), *[Load(0.5)] * 3], [IDLE]]),
-        ("slow is the bottleneck in subtask 0 of 4 (its records or its host are slower): busy 100 % for 4 min (its other subtasks: 50 %), "
-        "and its input is backpressured."),
+        ("slow is the bottleneck in subtask 0 of 4 (its records or its host may be slower than others): "
+        "busy 100 % for 4 min (its other subtasks: 50 %), and its input is backpressured."),
     ),
     "a hot source split": (
         Scenario(("read", "out"), [[Load(0.1), Load(0.96), Load(0.1)], [Load(0.3)] * 3]),
@@ -244,7 +244,7 @@ def test_windows_that_are_too_short_are_not_compared() -> None:
     assert diagnose(samples, SLOW.deployed(), now=NOW).bottleneck is not None
 
 
-def test_a_bottleneck_begins_when_another_chain_was_the_bottleneck() -> None:
+def test_a_bottleneck_begins_when_the_previous_bottleneck_ends() -> None:
     before = Scenario(THREE, [[HELD_UP] * 2, [Load(0.2, backpressured=0.8)] * 2, [Load(1.0)] * 2], utilisation=0.1)
     limit = NOW - timedelta(minutes=2)
     samples = [one for one in before.samples() if one.at < limit] + [
@@ -256,7 +256,7 @@ def test_a_bottleneck_begins_when_another_chain_was_the_bottleneck() -> None:
 
 
 def _after(one: Sample, others: Sequence[Sample]) -> Sample:
-    """Return ``one`` with the counters of the last of ``others`` before the last two minutes added."""
+    """Return ``one`` with counters that continue those of ``others``. Samples of ``others`` from the last two minutes do not count."""
     last = [other for other in others if other.slot == one.slot and other.at < NOW - timedelta(minutes=2)][-1]
     twin = next(other for other in SLOW.samples() if other.slot == one.slot and other.at == last.at)
     subtasks = [
@@ -278,7 +278,7 @@ def test_a_new_deployment_starts_a_new_bottleneck() -> None:
 
 def test_records_that_are_broadcast_are_counted_once_for_each_subtask() -> None:
     twice = [[Load(0.1, records_out=100)], [Load(1.0, records_in=100)] * 2]
-    assert Scenario(("read", "out"), twice, partitioning="broadcast").diagnosis().bottleneck is None, "all records are read"
+    assert Scenario(("read", "out"), twice, partitioning="broadcast").diagnosis().bottleneck is None, "the sink reads all records"
     assert Scenario(("read", "out"), [[Load(0.1, records_out=400)], [Load(1.0)] * 2]).diagnosis().bottleneck is not None
     slower = [[Load(0.1, records_out=100)], [Load(1.0, records_in=60)] * 2]
     assert Scenario(("read", "out"), slower, partitioning="broadcast").diagnosis().bottleneck is not None
@@ -328,7 +328,7 @@ def test_a_chain_that_processes_no_records_while_records_wait_is_found() -> None
     found = upstream_blocked.diagnosis().stall
     waits = Scenario(THREE, [[HELD_UP], [Load(backpressured=1.0, records_in=0)], [Load(1.0, records_in=1)]])
     assert stall_of(waits) is None, "the sink still processes records"
-    assert found is not None and found.operators == ("slow",), "the chain that is stuck, not the chains that wait for it"
+    assert found is not None and found.operators == ("slow",), "the stalled chain, not the chains that wait for it"
 
 
 def test_a_source_that_reads_nothing_despite_its_lag_is_found() -> None:

@@ -79,7 +79,7 @@ def inspect_spec(check_id: int) -> None:
 
 
 def inspect_checked_spec(context: Context, check_id: int) -> None:
-    """Inspect storage as for a plan that upgrades the job to the spec."""
+    """Inspect the checkpoint storage in the same way as for a plan that upgrades the job to the spec."""
     with context.database.session() as session:
         check = job_manifests.find_check_by_id(session, check_id)
         job = jobs.find(session, check.job_id) if check is not None and check.job_id is not None else None

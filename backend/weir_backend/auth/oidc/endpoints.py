@@ -21,7 +21,7 @@ COOKIE_PATH = OIDC_PATH
 AT_ONCE_MAX = 8
 """The limit of concurrent requests to the provider. A slow provider must not occupy all threads."""
 _REQUESTS = RateLimit("oidc", 60, 60, "logins by OpenID Connect from this address")
-"""A login makes two requests. Successful logins count, because each login sends requests to the provider."""
+"""Each login consists of two requests. Successful logins count too, because each login makes the API send requests to the provider."""
 _ONCE = RateLimit("oidc-states", 1, flow.STATE_S + flow.CLOCK_SKEW_S, "responses to one login")
 router = APIRouter(prefix="/session/oidc", tags=["session"])
 Text = Annotated[str | None, Query(max_length=4096)]
@@ -103,8 +103,8 @@ def finish_oidc_session(
     services: ServicesDep,
     session: SessionDep,
 ) -> Response:
-    """Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login sets the role that the identity
-    token grants."""
+    """Complete a login by OpenID Connect: open a session, and create the user at the first login. Each login gives the user the role that the
+    identity token contains."""
     opened = service.log_in(
         session,
         claims,

@@ -30,11 +30,11 @@ def log_in(
     address: str | None,
     request_id: str | None,
 ) -> Opened | Forbidden:
-    """Open a session for the subject of verified ``claims``. A user whose claims contain no role gets the role ``default``, and is refused if
+    """Open a session for the subject of verified ``claims``. If the claims contain no role, the user gets the role ``default``, or is refused if
     ``default`` is None. If ``role_claim`` is empty, administrators manage the roles in Weir, and only a new user gets the role ``default``.
 
-    Return the problem if a user has lost its role, because the transaction that removes its rights must be committed. Raises Forbidden,
-    Conflict."""
+    If a user has lost its role, return Forbidden instead of raising it, because an exception would roll back the removal of the user's permissions
+    and tokens. Raises Forbidden, Conflict."""
     granted = role_in(claims, role_claim) or default
     # Match users by subject, never by name. If Weir matched users by name, a user could choose another user's name at the provider and log
     # in as that user.

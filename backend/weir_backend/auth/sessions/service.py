@@ -39,8 +39,8 @@ def log_in(
 ) -> Opened:
     """Raises TooMany, Unauthenticated. Neither the error nor its timing reveals whether the user name is unknown, the password is
     incorrect, or the account is disabled."""
-    # Count only failures. An attempt is counted after the comparison of the password, so concurrent attempts can exceed the limit by as many
-    # as the API hashes at once.
+    # Count only failed attempts. An attempt is counted after its password has been compared. Concurrent attempts can therefore exceed the limit by
+    # the number of passwords that the API hashes at the same time.
     rates.check(LOGINS, origin(address))
     rates.check(NAMES, _per_address(name, address))
     user = repository.locked_user_named(session, name)

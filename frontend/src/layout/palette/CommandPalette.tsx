@@ -15,7 +15,7 @@ import { usePages } from '../pages';
 import { jobCommands, jobIdOf, jobsCommands, matchingCommands, pageCommands, type Command } from './commands';
 
 const JOBS_MAX = 8;
-/** The API searches jobs when the user pauses typing for this time. */
+/** The palette asks the API for matching jobs when the user has not typed for this time. */
 const PAUSE_MS = 200;
 
 interface Props {
@@ -23,7 +23,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** A dialog that goes to a job, a tab or a page, or opens the dialog of a verb, by name. */
+/** A dialog in which the user searches commands. The selected command opens a job, a tab, a page or the dialog of a verb. */
 export default function CommandPalette({ open, onClose }: Props) {
   const navigate = useNavigate();
   const [chosen, choose] = useState<Command | null>(null);

@@ -8,7 +8,7 @@ const options = (): string[] => screen.queryAllByRole('option').map(({ textConte
 const isPost = ({ method }: Request): boolean => method === 'POST';
 
 describe('the command palette', () => {
-  it('goes to a job, which the API searches', async () => {
+  it('goes to a job that the API has found', async () => {
     const { fake, user } = await renderPage('/users');
     await user.keyboard('{Control>}k{/Control}');
     await user.type(await field(), 'delays');

@@ -79,7 +79,7 @@ export function timeSeriesOption({ lines, theme, format, stacked = false, max, s
     series: lines.map(({ name, colour, points, dashed = false, dots = false }) => ({
       type: 'line' as const, name, data: floor === null ? points : points.map((point) => raiseToFloor(floor, point)), showSymbol: dots, symbol: 'circle', symbolSize: 4, connectNulls: false,
       itemStyle: { color: colour }, lineStyle: { width: stacked ? 1 : 1.5, type: dashed ? ('dashed' as const) : ('solid' as const), color: colour },
-      // By default, a share that rounding made slightly negative would be drawn at zero instead of on the other lines.
+      // Rounding can make a share slightly negative. By default, the chart would draw such a share at zero instead of on the other lines.
       ...(stacked ? { stack: 'all', stackStrategy: 'all' as const, areaStyle: { color: colour, opacity: 0.35 } } : {}),
       emphasis: { disabled: true },
     })),

@@ -103,7 +103,7 @@ class ApiClient:
         return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}", body))
 
     def apply_manifest(self, name: str, manifest: Mapping[str, Any], *, dry_run: bool, wait_s: float) -> ManifestResultRead:
-        """Raises Refused with the code ``still-checking`` if the check of the code does not end within ``wait_s``."""
+        """Apply a job manifest. Raises Refused with the code ``still-checking`` if the check does not end within ``wait_s``."""
         params = {"dry_run": "true" if dry_run else "false", "wait": _milliseconds(wait_s)}
         return cast(ManifestResultRead, self.http.request("PUT", f"/jobs/{name}", params=params, json=manifest).json())
 
@@ -135,7 +135,7 @@ class ApiClient:
     # ---- operations and plans --------------------------------------------------------------------
 
     def operation(self, operation_id: int, *, wait_s: float = 0.0, after_steps: int | None = None) -> OperationRead:
-        """Return an operation. Wait up to ``wait_s`` until the operation ends, or until it has more than ``after_steps`` steps."""
+        """Return an operation as soon as it ends or has more than ``after_steps`` steps, but at the latest after ``wait_s``."""
         params: dict[str, str | int] = {"wait": _milliseconds(wait_s)}
         if after_steps is not None:
             params["after_steps"] = after_steps

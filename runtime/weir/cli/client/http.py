@@ -73,8 +73,8 @@ class HttpClient:
     ) -> httpx2.Response:
         """Send a request and return the successful response. ``path`` is relative to ``/api/v1``.
 
-        A failing GET or PUT is retried. A failing POST is also retried, because it has an idempotency key. With ``once``, a POST is not
-        retried, because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
+        A failing GET or PUT is retried. A failing POST is also retried, because it has an idempotency key. With ``once``, a POST
+        is not retried, because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
         """
         all_headers = dict(headers or {})
         if method == "POST" and not once:

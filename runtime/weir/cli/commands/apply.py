@@ -1,4 +1,4 @@
-"""``weir apply`` and ``weir diff -f``: make jobs equal their manifests, or show what would change."""
+"""``weir apply`` and ``weir diff -f``: apply job manifests, or show what would change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_to(app: typer.Typer) -> None:
 def apply(
     files: FilesOption,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and change nothing. Exit code 2: changes, 0: no changes.")
+        bool, typer.Option("--dry-run", help="Show what would change, but change no job. Exit code 2: changes, 0: no changes.")
     ] = False,
     comment: Annotated[str, typer.Option(help="Comment on new versions, such as a commit id.")] = "",
     wait: Annotated[
@@ -56,8 +56,8 @@ def apply(
 ) -> None:
     """Create jobs from manifests, and change jobs that differ from their manifests.
 
-    The command first checks all manifests. If a manifest is invalid, or if code does not compile or cannot restore the state of its
-    job, the command changes no job.
+    The command first checks all manifests. If a manifest is invalid, or if its code does not compile or cannot restore the state
+    of its job, the command changes no job.
     """
     deadline = Deadline(timeout_s(timeout))
     if dry_run:
@@ -91,7 +91,10 @@ def diff_manifests(files: Sequence[Path], output: OutputFormat) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What applying a manifest has changed or would change, and why it failed. ``manifest`` is None if the manifest cannot be read."""
+    """The result or the error of checking or applying a manifest.
+
+    ``manifest`` is None if ``read_manifests`` has reported the manifest as invalid.
+    """
 
     manifest: JobManifest | None = None
     result: ManifestResultRead | None = None
@@ -108,7 +111,7 @@ class Outcome:
 
 @contextmanager
 def errors_are_failures() -> Iterator[None]:
-    """Raise OperationFailed instead of errors with the exit code 2, which means that there are changes."""
+    """Raise OperationFailed instead of an error with exit code 2, because here exit code 2 means that there are changes."""
     try:
         yield
     except WeirError as error:
@@ -118,7 +121,7 @@ def errors_are_failures() -> Iterator[None]:
 
 
 def end_dry_run(checked: Sequence[Outcome]) -> None:
-    """Raise OperationFailed if a manifest is invalid, and typer.Exit if there are changes."""
+    """Raise OperationFailed if a manifest cannot be applied; otherwise, raise typer.Exit if there are changes."""
     failed = sum(outcome.error is not None for outcome in checked)
     if failed:
         raise OperationFailed(f"{failed} of {len(checked)} job manifests cannot be applied.")
@@ -170,7 +173,10 @@ def _request(client: ApiClient, manifest: JobManifest, comment: str, deadline: D
 
 
 def _attempt(manifest: JobManifest, result: ManifestResultRead | None, step: Callable[[], ManifestResultRead]) -> Outcome:
-    """Return the outcome of ``step``. An error of one job does not end the command. Raises NotAllowed, Unreachable, AbortedByUser."""
+    """Return the outcome of ``step``. An error of one job does not end the command.
+
+    Raises NotAllowed, Unreachable, AbortedByUser.
+    """
     try:
         return Outcome(manifest, step())
     except NotAllowed:

@@ -27,7 +27,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)")
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ARCHIVE_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-NAME_RULE = "A name has at most 100 letters, digits and ._- characters, and begins with a letter or a digit."
+NAME_RULE = "A name has at most 100 characters (letters, digits, '.', '_' and '-'), and begins with a letter or a digit."
 DEFAULT_FUNCTION = "job"
 
 
@@ -95,7 +95,7 @@ def deploy_command(
     """
     deadline = Deadline(options.timeout_s(timeout))
     if not is_job_name(name):
-        raise Refused(f"--name '{name}' is not a name of a job. {NAME_RULE}")
+        raise Refused(f"--name '{name}' is not a valid job name. {NAME_RULE}")
     deployment = DeployRequest(
         name=name,
         code=read_code(target),
@@ -335,7 +335,7 @@ def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> 
 
 
 def upload(client: ApiClient, code: Code) -> None:
-    """Upload the code, unless the platform has it."""
+    """Upload the code, unless the platform already stores this code."""
     if client.artifact(code.digest) is None:
         print_message(f"  Uploading {code.name}")
         client.upload(code.name, code.data)
@@ -375,8 +375,11 @@ def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: D
 def wait_until_started(
     client: ApiClient, job: JobRead, operation: OperationRead | None, deadline: Deadline
 ) -> OperationRead | None:
-    """Wait until ``operation`` has started the job. If another operation or none is given, wait until the job is healthy. Return the
-    operation. Raises OperationFailed, AbortedByUser, Unreachable."""
+    """Wait until the job is running, and return the operation.
+
+    If ``operation`` starts the job, wait until it ends. Otherwise, wait until the job is healthy.
+    Raises OperationFailed, AbortedByUser, Unreachable.
+    """
     if operation is not None and operation["kind"] in _STARTING:
         # The operation succeeds once the job is running.
         return wait_for_operation(client, job, operation, deadline)

@@ -202,7 +202,10 @@ def _propose_and_apply(
 
 @contextlib.contextmanager
 def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
-    """Discard the plan if the ``with`` block fails, so that the plan cannot be applied later. Keep the plan if another user must approve it."""
+    """Discard the plan if the ``with`` block fails, so that the plan cannot be applied later.
+
+    If the block fails because another user must approve the plan, keep the plan.
+    """
     try:
         yield
     except CommandError as error:
@@ -281,7 +284,8 @@ def diff(
         return
     if files or name is None or before is None or after is None:
         raise ConfigError(
-            "Compare two versions with weir diff JOB A B, or compare jobs with their manifests with weir diff -f PATH."
+            "The arguments of weir diff are invalid. To compare two versions, use weir diff JOB A B. "
+            "To compare jobs with their manifests, use weir diff -f PATH."
         )
     with open_client() as client:
         found = client.diff(find_job(client, name)["id"], before, after)

@@ -19,7 +19,7 @@ REQUEST_S = 20.0
 HEALTH_S = 2.0
 """The interval at which a command reads the health of a job whose operation has no steps yet."""
 FIRST_CHECK_S = 0.5
-"""If the code of a job is checked for longer than this time, the command says so."""
+"""If the check of a job takes longer than this time, the command prints that the check is running."""
 _TOO_MANY = 429
 WORKER_S = 180.0
 """If no result has arrived after this number of seconds, probably no worker is running.
@@ -45,8 +45,10 @@ class Deadline:
         self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
 
     def left_s(self, status: str, most_s: float) -> float:
-        """Return the seconds until the deadline, but at most ``most_s``. Raises TimeoutError after the deadline. The error message
-        begins with ``status``."""
+        """Return the seconds until the deadline, but at most ``most_s``.
+
+        Raises TimeoutError after the deadline. The error message begins with ``status``.
+        """
         now = time.monotonic()
         if self._until is None:
             return most_s
@@ -154,8 +156,11 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 def apply_manifest(
     client: ApiClient, name: str, manifest: Mapping[str, Any], deadline: Deadline, *, dry_run: bool
 ) -> ManifestResultRead:
-    """Apply a manifest, and wait until a worker has checked the code. Raises Refused if the code does not compile, or cannot restore
-    the newest checkpoint. Raises OperationFailed if the check takes too long."""
+    """Wait until a worker has checked the code, and apply the manifest.
+
+    Raises Refused if the code does not compile, or cannot restore the newest checkpoint. Raises OperationFailed if the check
+    takes too long.
+    """
     status = f"The code of job '{name}' is still being checked"
     with _waiting(client, f"Job '{name}' was not changed. Repeat the command."):
         since, wait_s = time.monotonic(), FIRST_CHECK_S

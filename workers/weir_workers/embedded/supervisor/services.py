@@ -156,8 +156,8 @@ def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
 
 
 def proxy_options(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the options with which uvicorn accepts the address of the client from trusted proxies only. Raises ConfigError if every client could
-    choose its address."""
+    """Return the options with which uvicorn accepts the address of the client from trusted proxies only. Raises ConfigError if the setting is
+    invalid, or would let every client choose its own address."""
     setting = environment.get(TRUSTED_PROXIES, "")
     trusted = [part.strip() for part in setting.split(",") if part.strip()]
     if not trusted:

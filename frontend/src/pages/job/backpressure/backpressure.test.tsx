@@ -73,7 +73,7 @@ describe('the backpressure tab', () => {
     expect(Date.now() - Date.parse(asked.get('since')!)).toBeGreaterThan(86_000_000);
   });
 
-  it('a link shows the same time range, which other operators keep', async () => {
+  it('a link contains the time range, and the range stays the same if the user selects another operator', async () => {
     const { user } = await renderJob(2, '/backpressure?operator=1&range=6h');
     const operator = await screen.findByRole('region', { name: 'counts by user → counts' });
     expect(within(operator).getByRole('button', { name: '6 h' })).toHaveAttribute('aria-pressed', 'true');

@@ -45,7 +45,7 @@ describe('the order of operators', () => {
     expect(worstFirst([])).toEqual([]);
   });
 
-  it('the most loaded subtask of an operator counts, and operators with similar load stay in graph order', () => {
+  it('the most loaded subtask of an operator determines its place in the order, and operators with similar load stay in graph order', () => {
     expect(worstFirst([loaded(0, 0, 400, 0), loaded(1, 0, 20, 0), loaded(1, 1, 900, 0)])).toEqual([1, 0]);
     expect(worstFirst([loaded(0, 0, 960, 0), loaded(1, 0, 980, 0), loaded(2, 0, 20, 0), loaded(3, 0, 30, 0)])).toEqual([0, 1, 2, 3]);
   });

@@ -55,7 +55,7 @@ it('the event log hides routine checkpoints unless the user shows them', async (
   expect(toggle).toBeChecked();
 });
 
-it('a link shows routine checkpoints, and selected kinds of events are shown completely', async () => {
+it('a link can show routine checkpoints, and a filter by kind shows all events of this kind', async () => {
   const { user } = await renderJob(1, '/events?routine=true');
   const toggle = screen.getByRole('switch', { name: 'Show routine checkpoints' });
   expect(toggle).toBeChecked();

@@ -14,7 +14,7 @@ export function mergeLiveEvents(listed: readonly JobEvent[], streamed: readonly 
   if (!hideRoutine) return merged;
   const known = new Map(merged.map((event) => [event.number, isPeriodic(event)]));
   const oldest = listed.at(-1)?.number ?? Infinity;
-  // An event between listed events is missing only if it is routine.
+  // If an event between two listed events is missing, the event is routine.
   const periodicAt = (number: number): boolean => known.get(number) ?? (number > oldest && number < newest);
   return merged.filter(({ number }) => number < newest - 1 || !isRoutine(number, periodicAt));
 }

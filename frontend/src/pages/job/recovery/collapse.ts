@@ -72,7 +72,7 @@ function plainRows({ rows, edges, newest, branchPoints }: Lineage): { plain: boo
   const plain = rows.map((row, index) => {
     if (row.kind !== 'checkpoint') return false;
     const { number, is_savepoint, pinned, damage, discarded_at, trigger } = row.checkpoint;
-    // Weir deletes the files of most abandoned checkpoints, so this is not remarkable.
+    // Weir deletes the files of most abandoned checkpoints, so deleted files are remarkable only on the current branch.
     const remarkable = is_savepoint || pinned || damage !== null || (discarded_at !== null && row.current) || trigger === 'import' || number === newest || branchPoints.has(number);
     const over = above.get(index) ?? [];
     const under = below.get(index);

@@ -187,7 +187,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, area, container }: P
   );
 }
 
-/** Set the zoom with which graph.css computes the sizes of names. Changed sizes cause a layout of all nodes, so the zoom is rounded. */
+/** Set the zoom with which graph.css computes the sizes of names. A change of these sizes causes a new layout of all nodes, so the zoom is rounded. */
 function setTextZoom(container: HTMLElement, zoom: number): void {
   const rounded = zoom.toFixed(2);
   if (container.style.getPropertyValue('--weir-zoom') !== rounded) container.style.setProperty('--weir-zoom', rounded);

@@ -157,7 +157,7 @@ export function blockingIndex(wave: Wavefront | null, chain: number): number {
 /** The maximum number of upstream chains that the text about a blocker names. */
 const NAMES_MAX = 2;
 
-/** `by_route → routes [2]`. */
+/** Return the label of a subtask, such as `by_route → routes [2]`. */
 function subtaskLabel(subtask: number, graph: PhysicalGraph, topology: Topology): string {
   return `${inputName(subtask, graph, topology)} [${subtaskPosition(topology, subtask).index}]`;
 }
