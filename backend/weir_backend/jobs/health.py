@@ -115,7 +115,7 @@ class RunningFacts:
 
 def running_reasons(facts: RunningFacts, *, available_since: datetime | None, now: datetime) -> tuple[HealthReason, ...]:
     """Return why a running job is degraded, or an empty tuple. ``available_since`` is the time since which drivers have been able to report
-    checkpoints, or None if they are not able to."""
+    checkpoints. It is None while drivers cannot report checkpoints."""
     found: list[HealthReason] = []
     slow = _slow_checkpoint(facts)
     late = _no_checkpoint(facts, available_since, now)

@@ -110,7 +110,7 @@ class CheckpointPin(Base):
     checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"))
     holder: Mapped[PinHolder] = mapped_column(word(PinHolder, "holder"))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
-    """The user who holds the pin, or None if the user was deleted, or is unknown because an older version of Weir has set the pin."""
+    """The user who holds the pin. None if the user was deleted, or if an older version of Weir, which did not store the user, has set the pin."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="CASCADE"))
     user_name: Mapped[str] = mapped_column(server_default=text("''"))
     """The name of the user when the user set the pin."""

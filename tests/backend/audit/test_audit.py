@@ -58,7 +58,7 @@ def test_audit_entries_outlive_their_user(client: TestClient, login: Login) -> N
 
 
 def texts_of(client: TestClient, headers: dict[str, str]) -> dict[str, tuple[str, int | None]]:
-    """Return the text and the job id of each entry's resource. A key is the action and the kind of the resource."""
+    """For each audit entry, return the name and the job id of its resource. The keys are pairs of action and kind of resource."""
     answer = client.get(AUDIT, params={"range": "[0,99]"}, headers=headers)
     assert answer.status_code == 200, answer.text
     return {f"{one['action']} {one['resource']}": (one["resource_text"], one["job_id"]) for one in answer.json()}

@@ -68,7 +68,7 @@ def _compile(context: Context, spec_id: int) -> None:
 
 @task("weir.check_spec", time_limit_s=115)
 def check_spec(check_id: int) -> None:
-    """Compile a spec that is not a version of a job yet, and store its graph, or the reason why it does not compile."""
+    """Compile a spec that is not stored as a version of a job yet. Store its graph or, if it does not compile, the reason."""
     context = current()
     with try_advisory_lock(context.database, LockKind.CHECK_SPEC, check_id) as locked:
         if locked:

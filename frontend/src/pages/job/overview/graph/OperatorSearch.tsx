@@ -11,7 +11,7 @@ interface Option {
 
 const filterOptions = createFilterOptions<Option>({ limit: 50, stringify: ({ operator: { uid, name, kind } }) => `${uid} ${name} ${kind}` });
 
-/** Finds an operator by its uid, name or kind. The list of operators is not a portal, because a full-screen graph would hide a portal. */
+/** Finds an operator by its uid, name or kind. The list of operators is rendered inside the graph. A list outside the graph (a React portal) would be invisible in full screen. */
 export function OperatorSearch({ graph, onFind }: { graph: PhysicalGraph; onFind: (chain: number) => void }) {
   const options = useMemo(() => graph.chains.flatMap(({ index, operators }) => operators.map((operator): Option => ({ operator, chain: index }))), [graph]);
   return (
