@@ -50,7 +50,7 @@ class StandaloneCluster:
     ``cores`` and ``memory_mb`` apply to each of the ``workers``. A worker runs one executor per application.
     """
 
-    def __init__(self, *, workers: int, cores: int, memory_mb: int = 1024, start_timeout_s: float = 60.0) -> None:
+    def __init__(self, *, workers: int, cores: int, memory_mb: int = 1024, start_timeout_s: float = 180.0) -> None:
         self._workers = workers
         self._cores = cores
         self._memory_mb = memory_mb
