@@ -119,10 +119,15 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
     slots, mask = control[SLOTS], control[MASK]
     first = keys[KEY_COLUMNS] + 8 * begin
     hash_keys(begin, count, keys, tags)
+    # First load two slots for each key, and choose between them without a branch. Most keys are in one of these slots. A branch would
+    # often be predicted wrongly, and the CPU would notice that only when the slot has arrived from memory.
     for i in range(count):
-        tag = np.uint64(tags[i])
         position = tags[i] & mask
-        slot = np.uint64(load64(slots + 8 * position))
+        first_slot, second_slot = load64(slots + 8 * position), load64(slots + 8 * ((position + 1) & mask))
+        rows[i] = second_slot if np.uint64(second_slot) >> TAG_SHIFT == np.uint64(tags[i]) else first_slot
+    for i in range(count):
+        tag, slot = np.uint64(tags[i]), np.uint64(rows[i])
+        position = tags[i] & mask
         while slot != 0 and slot >> TAG_SHIFT != tag:
             position = (position + 1) & mask
             slot = np.uint64(load64(slots + 8 * position))
