@@ -119,8 +119,9 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
     slots, mask = control[SLOTS], control[MASK]
     first = keys[KEY_COLUMNS] + 8 * begin
     hash_keys(begin, count, keys, tags)
-    # First load two slots for each key, and choose between them without a branch. Most keys are in one of these slots. A branch would
-    # often be predicted wrongly, and the CPU would notice that only when the slot has arrived from memory.
+    # Most keys are in the first or the second slot of their probe sequence. So load both slots, and select one without a branch. With
+    # a branch, the CPU would guess the result while it waits for memory, and a wrong guess takes long to correct. ``rows`` contains
+    # the selected slots until the row numbers are known.
     for i in range(count):
         position = tags[i] & mask
         first_slot, second_slot = load64(slots + 8 * position), load64(slots + 8 * ((position + 1) & mask))

@@ -15,6 +15,8 @@ from weir.errors import SchemaError, UserCodeError
 from weir.protocol.ids import OperatorUid
 from weir.state.backend import AggregateFunction, AggregateSpec, Emit
 from weir.state.columnar_backend import ColumnarAggregates
+from weir.state.hash_index import SLOTS_MIN
+from weir.state.hashing import SEED, hash_columns
 from weir.state.row_layout import output_schema
 
 A = AggregateFunction
@@ -125,8 +127,6 @@ def test_the_hash_index_and_the_string_arena_grow_with_the_number_of_strings() -
 
 
 def test_different_keys_with_equal_hash_tags_have_separate_rows() -> None:
-    from weir.state.hashing import hash_columns
-
     candidates = np.arange(400_000, dtype=np.int64)
     tags = hash_columns([pa.array(candidates)]) & np.uint64(0xFFFFFFFF)
     order = np.argsort(tags, kind="stable")
@@ -136,6 +136,24 @@ def test_different_keys_with_equal_hash_tags_have_separate_rows() -> None:
     batch = pa.record_batch({"k": np.concatenate([keys, keys])})
     result = table(("k",), (AggregateSpec("n", A.COUNT),), batch.schema, Emit.EACH).update(batch)
     assert result["n"].to_pylist() == [1] * len(keys) + [2] * len(keys)
+
+
+def test_keys_are_found_if_their_slots_wrap_around_or_their_tag_is_that_of_an_empty_slot() -> None:
+    candidates = np.arange(100_000, dtype=np.int64)
+    tags = hash_columns([pa.array(candidates)]) & np.uint64(0xFFFFFFFF)
+    in_last_slot = candidates[tags % SLOTS_MIN == SLOTS_MIN - 1][:20]
+    without_tag = SEED.view(np.int64)
+    assert len(in_last_slot) == 20 and hash_columns([pa.array([without_tag])])[0] == 0
+    for keys in (
+        np.array([without_tag]),
+        in_last_slot,
+        np.array([without_tag, *in_last_slot]),
+        np.array([*in_last_slot, without_tag]),
+    ):
+        batch = pa.record_batch({"k": keys})
+        state = table(("k",), (AggregateSpec("n", A.COUNT),), batch.schema, Emit.EACH)
+        assert [state.update(batch)["n"].to_pylist() for _ in range(3)] == [[n] * len(keys) for n in (1, 2, 3)]
+        assert state.num_keys == len(keys)
 
 
 def test_nan_is_larger_than_every_number_in_minimum_and_maximum() -> None:
