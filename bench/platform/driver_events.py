@@ -21,7 +21,7 @@ from weir.protocol.events import (
     NumberedEvent,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     encode_batch,
     encode_event,
 )
@@ -49,7 +49,7 @@ def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "
     took = sorted(int(random.lognormvariate(3.5, 0.5)) for _ in _ALL)
     order = random.sample(_ALL, SUBTASKS)
     acknowledged = [
-        SubtaskAcknowledged(CheckpointId(number), subtask, after_ms) for subtask, after_ms in zip(order, took, strict=True)
+        SubtasksAcknowledged(CheckpointId(number), (subtask,), after_ms) for subtask, after_ms in zip(order, took, strict=True)
     ]
     if fails:
         reason = f"Checkpoint timed out after 600 s: {SUBTASKS // 2} of {SUBTASKS} subtasks acknowledged."
@@ -138,7 +138,7 @@ class ExpectedRows:
 def rows_of(events: Sequence[NumberedEvent]) -> ExpectedRows:
     kinds = Counter(type(one.event) for one in events)
     return ExpectedRows(
-        logged=len(events) - kinds[MetricsSampled] - kinds[SubtaskAcknowledged],
+        logged=len(events) - kinds[MetricsSampled] - kinds[SubtasksAcknowledged],
         samples=kinds[MetricsSampled],
         triggered=kinds[CheckpointTriggered],
         completed=kinds[CheckpointCompleted],

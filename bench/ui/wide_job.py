@@ -31,7 +31,7 @@ from weir.protocol.events import (
     MetricsSampled,
     NumberedEvent,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     encode_batch,
     encode_event,
 )
@@ -175,7 +175,7 @@ class WideJobDriver:
             while at_s > due_s:
                 yield due_s, batch
                 batch, due_s = [], due_s + LINGER_MS / 1000
-            batch.append(SubtaskAcknowledged(number, subtask, int(at_s * 1000)))
+            batch.append(SubtasksAcknowledged(number, (subtask,), int(at_s * 1000)))
         yield due_s, batch
         measured = tuple(
             AcknowledgedStatistics(

@@ -25,7 +25,7 @@ from weir.protocol.events import (
     Recovered,
     RunStateChanged,
     SamplesDropped,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     WarningReported,
 )
 from weir_backend.kit.clock import from_ms
@@ -84,7 +84,7 @@ class _Projection:
                     raise ProtocolError(f"event {number}: {metrics.slot} is not a slot number")
                 self.changes.samples.append(SampleRow(metrics.slot, at, codec.to_json(metrics)))
                 return
-            case SubtaskAcknowledged():
+            case SubtasksAcknowledged():
                 self._acknowledged(event, at)
                 return
             case CheckpointCompleted():
@@ -214,12 +214,12 @@ class _Projection:
         self._checkpoints[row.number] = row
         self.changes.checkpoints[row.number] = row
 
-    def _acknowledged(self, event: SubtaskAcknowledged, at: datetime) -> None:
+    def _acknowledged(self, event: SubtasksAcknowledged, at: datetime) -> None:
         row = self._checkpoints.get(event.checkpoint)
         if row is None or row.state is not CheckpointState.IN_PROGRESS:
             return
-        row.progress.append([event.subtask.chain, event.subtask.index, event.after_ms])
-        row.acknowledged += 1
+        row.progress += [[subtask.chain, subtask.index, event.after_ms] for subtask in event.subtasks]
+        row.acknowledged += len(event.subtasks)
         row.latest_ack_at = at
         self.changes.checkpoints[row.number] = row
 

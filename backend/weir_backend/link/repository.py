@@ -21,7 +21,7 @@ from weir.protocol.events import (
     NumberedEvent,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
 )
 from weir_backend.checkpoints.lineage import newest_completed
 from weir_backend.errors import Unavailable
@@ -128,7 +128,7 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
         match numbered.event:
             case MetricsSampled():
                 pass
-            case SubtaskAcknowledged(checkpoint) | CheckpointFailed(checkpoint):
+            case SubtasksAcknowledged(checkpoint) | CheckpointFailed(checkpoint):
                 needs.checkpoints.add(checkpoint)
             case CheckpointTriggered(checkpoint, trigger=trigger) | CheckpointCompleted(checkpoint, trigger=trigger):
                 needs.checkpoints.add(checkpoint)

@@ -33,7 +33,7 @@ from weir.protocol.job_log import (
     GenerationStarted,
 )
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import Manifest
+from weir.protocol.manifest import Manifest, with_channels
 from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import Appended, JobLog
@@ -103,14 +103,6 @@ class _UnconfirmedEntry:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenCheckpoint:
-    """The durable manifest of a checkpoint that has no entry in the log yet."""
-
-    manifest: Manifest
-    written: WrittenManifest
-
-
 class EffectRunner:
     """Call ``start`` with a function that posts events to the loop.
 
@@ -145,7 +137,8 @@ class EffectRunner:
         """The entry whose append is not confirmed yet, or None."""
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
-        self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
+        self._manifests: dict[CheckpointId, WrittenManifest] = {}
+        """The durable manifests of checkpoints that have no entry in the log yet."""
         self._split_lists: dict[StateFile, SplitList] = {}
         """The split lists of the newest prepared generation."""
         self._numbers = itertools.count()
@@ -219,13 +212,13 @@ class EffectRunner:
                     timestamp_ms=_wall_ms(),
                 )
             case RecordCompleted(generation, pending):
-                written = self._manifests[pending.checkpoint].written
+                written = self._manifests[pending.checkpoint]
                 return CheckpointCompleted(
                     generation=generation,
                     checkpoint=pending.checkpoint,
                     manifest_path=written.path,
                     manifest_checksum=written.checksum,
-                    state_bytes=sum(snapshot.statistics.state_bytes for snapshot in pending.snapshots.values()),
+                    state_bytes=pending.statistics.state_bytes,
                     nonce=uuid.uuid4().hex,
                     timestamp_ms=_wall_ms(),
                     is_savepoint=pending.kind.owned_by_user,
@@ -287,21 +280,24 @@ class EffectRunner:
         pending, generation = effect.pending, effect.generation
         try:
             manifest = self._manifest(effect)
-            written = write_manifest(self._storage, self._layout, manifest)
-            self._manifests[pending.checkpoint] = _WrittenCheckpoint(manifest, written)
+            self._manifests[pending.checkpoint] = write_manifest(self._storage, self._layout, manifest)
         except BaseException as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
             reason = _reason(error)
             self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
         else:
-            self._post(lambda master, now_ms: master.on_manifest_written(generation, pending.checkpoint, now_ms))
+            self._post(
+                lambda master, now_ms: master.on_manifest_written(
+                    generation, pending.checkpoint, manifest.channels, manifest.statistics, now_ms
+                )
+            )
 
     def _manifest(self, effect: WriteManifest) -> Manifest:
         pending = effect.pending
-        subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
+        subtasks = pending.ordered_snapshots()
         took_ms = pending.latest_ack_ms - pending.triggered_ms
         view = self._log.view
         started = next(record for record in reversed(view.generations) if record.generation == effect.generation)
-        return Manifest(
+        manifest = Manifest(
             job=self._plan.job,
             checkpoint=pending.checkpoint,
             generation=effect.generation,
@@ -312,13 +308,14 @@ class EffectRunner:
             is_savepoint=pending.kind.owned_by_user,
             drained=pending.kind.drains,
             graph=self._graph,
-            subtasks=subtasks,
+            subtasks=tuple(subtasks),
             assigners=dict(effect.assigners),
             statistics=checkpoint_statistics(
                 subtasks, checkpoint=pending.checkpoint, generation=effect.generation, end_to_end_ms=float(took_ms)
             ),
             published_up_to=self._sinks.confirmed,
         )
+        return with_channels(manifest)
 
     # ---- sinks -----------------------------------------------------------------------------------
 

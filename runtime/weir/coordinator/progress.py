@@ -10,7 +10,6 @@ from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics
-from weir.storage.manifests import checkpoint_statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,22 +225,20 @@ def _age_us(subtask: SubtaskMetrics) -> int:
 def _summary(report: Report) -> CheckpointSummary:
     assert report.pending is not None and report.checkpoint is not None and report.value_ms is not None
     assert report.generation is not None
-    snapshots = report.pending.snapshots.values()
-    statistics = [snapshot.statistics for snapshot in snapshots]
+    statistics = [snapshot.statistics for snapshot in report.pending.snapshots.values()]
+    totals = report.pending.statistics
     slowest = max(statistics, key=lambda one: one.longest_batch_ms)
     return CheckpointSummary(
         checkpoint=report.checkpoint,
         kind=report.pending.kind,
         end_to_end_ms=report.value_ms,
-        state_bytes=sum(one.state_bytes for one in statistics),
-        checkpointed_bytes=checkpoint_statistics(
-            snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
-        ).checkpointed_bytes,
-        alignment_ms_max=max(one.alignment_ms for one in statistics),
+        state_bytes=totals.state_bytes,
+        checkpointed_bytes=totals.checkpointed_bytes,
+        alignment_ms_max=totals.alignment_ms_max,
         sync_us=tuple(one.sync_us for one in statistics),
         sync_cpu_us=tuple(one.sync_cpu_us for one in statistics),
         sync_core_wait_us=tuple(one.sync_core_wait_us for one in statistics),
-        async_ms_max=max(one.async_ms for one in statistics),
+        async_ms_max=totals.async_ms_max,
         longest_batch_ms_max=slowest.longest_batch_ms,
         longest_batch_core_wait_ms=slowest.longest_batch_core_wait_ms,
     )

@@ -22,7 +22,7 @@ from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import verify
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
-from weir.storage.manifests import read_manifest
+from weir.storage.manifests import read_channels, read_manifest
 
 log = structlog.get_logger(__name__)
 
@@ -84,7 +84,7 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
         view, number = log.read()
         record = _select(view, storage.url, job, mode)
         try:
-            manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
+            manifest = _read_complete(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
             # A running job may have retired and deleted the checkpoint after the log was read. In this case, the log has new
             # entries.
@@ -92,6 +92,11 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
                 raise
         else:
             return StartPoint(log, view, manifest)
+
+
+def _read_complete(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> Manifest:
+    manifest = read_manifest(storage, layout, record)
+    return replace(manifest, channels=read_channels(storage, layout, manifest))
 
 
 def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> None:
@@ -235,9 +240,11 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
 
 
 def restore_point(manifest: Manifest) -> RestorePoint:
+    """``manifest`` is that of ``find_start``, whose channels are complete."""
     return RestorePoint(
         checkpoint=manifest.checkpoint,
         graph=codec.from_json(PhysicalGraph, manifest.graph),
         subtasks=manifest.subtasks,
         assigners=manifest.assigners,
+        channels=manifest.channels,
     )

@@ -57,28 +57,44 @@ class PhysicalGraph:
                 yield SubtaskId(chain.index, index)
 
     def subtasks_of_slot(self, slot: int) -> Iterator[SubtaskId]:
-        return (subtask for subtask in self.subtasks() if subtask.index == slot)
+        return (SubtaskId(chain.index, slot) for chain in self.chains if slot < chain.parallelism)
 
     def channels_of_edge(self, edge: Edge) -> Iterator[ChannelId]:
         """A FORWARD edge connects subtask i to subtask i, with equal parallelism at both ends.
 
         Every other edge connects all subtasks to all subtasks.
         """
-        targets = self.chains[edge.target].parallelism
         for source in range(self.chains[edge.source].parallelism):
-            if edge.partitioning is Partitioning.FORWARD:
-                yield ChannelId(edge.index, source, source)
-            else:
-                for target in range(targets):
-                    yield ChannelId(edge.index, source, target)
+            for target in self.targets_of(edge, source):
+                yield ChannelId(edge.index, source, target)
+
+    def targets_of(self, edge: Edge, source: int) -> range:
+        """Return the indices of the subtasks to which subtask ``source`` sends on ``edge``."""
+        if edge.partitioning is Partitioning.FORWARD:
+            return range(source, source + 1)
+        return range(self.chains[edge.target].parallelism)
+
+    def sources_of(self, edge: Edge, target: int) -> range:
+        """Return the indices of the subtasks from which subtask ``target`` receives on ``edge``."""
+        if edge.partitioning is Partitioning.FORWARD:
+            return range(target, target + 1)
+        return range(self.chains[edge.source].parallelism)
 
     def inputs_of(self, subtask: SubtaskId) -> tuple[ChannelId, ...]:
-        edges = (edge for edge in self.edges if edge.target == subtask.chain)
-        return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.target == subtask.index)
+        return tuple(
+            ChannelId(edge.index, source, subtask.index)
+            for edge in self.edges
+            if edge.target == subtask.chain
+            for source in self.sources_of(edge, subtask.index)
+        )
 
     def outputs_of(self, subtask: SubtaskId) -> tuple[ChannelId, ...]:
-        edges = (edge for edge in self.edges if edge.source == subtask.chain)
-        return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.source == subtask.index)
+        return tuple(
+            ChannelId(edge.index, subtask.index, target)
+            for edge in self.edges
+            if edge.source == subtask.chain
+            for target in self.targets_of(edge, subtask.index)
+        )
 
     def remote_inputs_max(self) -> int:
         """Return the maximum number of input channels that a slot has from other slots."""
@@ -91,7 +107,9 @@ class PhysicalGraph:
                     count += senders - (slot < senders)
             return count
 
-        return max(remote_inputs(slot) for slot in range(self.slots))
+        # The number changes only where the parallelism of a chain ends.
+        ends = {chain.parallelism for chain in self.chains}
+        return max(remote_inputs(slot) for slot in {0, *ends, *(end - 1 for end in ends)} if slot < self.slots)
 
     def operator(self, uid: OperatorUid) -> LogicalOperator:
         return self.logical.operator(uid)

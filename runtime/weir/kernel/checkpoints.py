@@ -15,7 +15,9 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from weir.kernel.config import CheckpointConfig
+from weir.protocol.channel_state import EdgeChannels
 from weir.protocol.ids import Attempt, CheckpointId, Generation, SubtaskId
+from weir.protocol.manifest import CheckpointStatistics
 from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot
 
 
@@ -81,13 +83,20 @@ class PendingCheckpoint:
     phase: CheckpointPhase = CheckpointPhase.IN_PROGRESS
     snapshots: dict[SubtaskId, SubtaskSnapshot] = field(default_factory=dict)
     latest_ack_ms: int = 0
+    channels: tuple[EdgeChannels, ...] = ()
+    """The channels of all edges, after the manifest is written."""
+    statistics: CheckpointStatistics = CheckpointStatistics()
+    """The statistics of all subtasks, after the manifest is written."""
 
     def move(self, phase: CheckpointPhase) -> None:
         assert phase in LEGAL[self.phase], f"checkpoint {self.checkpoint}: {self.phase} -> {phase}"
         self.phase = phase
 
+    def ordered_snapshots(self) -> list[SubtaskSnapshot]:
+        return [self.snapshots[subtask] for subtask in sorted(self.snapshots)]
+
     def operators(self) -> Iterator[OperatorSnapshot]:
-        for _, snapshot in sorted(self.snapshots.items()):
+        for snapshot in self.ordered_snapshots():
             yield from snapshot.operators
 
     def committables(self) -> tuple[Committable, ...]:
@@ -198,17 +207,19 @@ class CheckpointCoordinator:
         self._pending[checkpoint] = PendingCheckpoint(checkpoint, kind, now_ms)
         return [Trigger(checkpoint, kind)]
 
-    def acknowledge(self, checkpoint: CheckpointId, snapshot: SubtaskSnapshot, *, now_ms: int) -> list[CheckpointEffect]:
+    def acknowledge(
+        self, checkpoint: CheckpointId, snapshots: Iterable[SubtaskSnapshot], *, now_ms: int
+    ) -> list[CheckpointEffect]:
         """A duplicate or late acknowledgement has no effect."""
         pending = self._pending.get(checkpoint)
-        subtask = SubtaskId(snapshot.chain, snapshot.index)
-        if pending is None or pending.phase is not CheckpointPhase.IN_PROGRESS or subtask in pending.snapshots:
+        if pending is None or pending.phase is not CheckpointPhase.IN_PROGRESS:
             return []
-        if subtask not in self._subtasks:
-            return []
-        pending.snapshots[subtask] = snapshot
-        pending.latest_ack_ms = now_ms
-        if pending.snapshots.keys() != self._subtasks:
+        for snapshot in snapshots:
+            subtask = SubtaskId(snapshot.chain, snapshot.index)
+            if subtask in self._subtasks and subtask not in pending.snapshots:
+                pending.snapshots[subtask] = snapshot
+                pending.latest_ack_ms = now_ms
+        if len(pending.snapshots) < len(self._subtasks):
             return []
         pending.move(CheckpointPhase.WRITING)
         return [AllAcknowledged(pending)]
@@ -219,10 +230,15 @@ class CheckpointCoordinator:
             return []
         return self._abort(pending, f"subtask {subtask} declined: {reason}", now_ms)
 
-    def manifest_written(self, checkpoint: CheckpointId) -> list[CheckpointEffect]:
+    def manifest_written(
+        self, checkpoint: CheckpointId, channels: tuple[EdgeChannels, ...], statistics: CheckpointStatistics
+    ) -> list[CheckpointEffect]:
+        """``channels`` and ``statistics`` are those in the manifest. The writer of the manifest computes them, because this takes
+        long for a job with many channels."""
         pending = self._pending.get(checkpoint)
         if pending is None or pending.phase is not CheckpointPhase.WRITING:
             return []
+        pending.channels, pending.statistics = channels, statistics
         pending.move(CheckpointPhase.RECORDING)
         return [ManifestWritten(pending)]
 

@@ -13,9 +13,9 @@ from typing import TypeAlias, assert_never
 from weir.errors import ProtocolError
 from weir.kernel.alignment import Aligner, AlignmentEffect, CheckpointMode
 from weir.kernel.watermarks import WatermarkTracker
+from weir.protocol.channel_state import NO_WATERMARK, EdgeSnapshot, PackedInts
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation
-from weir.protocol.snapshots import ChannelSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,10 @@ class InputProcessor:
         assert inputs
         self._generation = generation
         self._expected = {channel: start.sequence for channel, start in inputs.items()}
+        self._channels: dict[int, list[ChannelId]] = {}
+        """The channels of each edge, in the order of senders."""
+        for channel in sorted(inputs):
+            self._channels.setdefault(channel.edge, []).append(channel)
         self._aligner = Aligner(inputs, mode=mode, last=last_checkpoint)
         regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
         self._watermarks = WatermarkTracker(
@@ -139,14 +143,25 @@ class InputProcessor:
     def on_aborted(self, checkpoint: CheckpointId) -> Sequence[SubtaskEffect]:
         return self._aligner.on_aborted(checkpoint)
 
-    def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
+    def input_snapshots(self) -> tuple[EdgeSnapshot, ...]:
         """Return the input channels' part of the snapshot. Call this method together with the operators' sync phase."""
         received_end = self._aligner.ended
         result = []
-        for channel, expected in self._expected.items():
+        for edge, channels in self._channels.items():
+            states = [self._watermarks.state(channel) for channel in channels]
+            watermarks_ms = [NO_WATERMARK if watermark_ms is None else watermark_ms for watermark_ms, _, _ in states]
             # A channel that was restored as ended counts as ended, even if its sender has not sent END again yet.
-            watermark_ms, idle, ended = self._watermarks.state(channel)
-            result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, ended or channel in received_end))
+            ended = [int(state[2] or channel in received_end) for channel, state in zip(channels, states, strict=True)]
+            idle = [int(state[1]) for state in states]
+            result.append(
+                EdgeSnapshot(
+                    edge,
+                    PackedInts.pack([self._expected[channel] for channel in channels]),
+                    PackedInts.pack(watermarks_ms) if max(watermarks_ms) != NO_WATERMARK else None,
+                    PackedInts.pack(idle) if any(idle) else None,
+                    PackedInts.pack(ended) if any(ended) else None,
+                )
+            )
         return tuple(result)
 
     def _on_end(self, channel: ChannelId, now_ns: int) -> Sequence[SubtaskEffect]:

@@ -46,8 +46,9 @@ from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
+from weir.protocol.channel_state import EdgeChannels
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
-from weir.protocol.manifest import AssignerState, count_finished
+from weir.protocol.manifest import AssignerState, CheckpointStatistics, count_finished
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -285,8 +286,8 @@ class JobMaster:
     def _on_running(self, slot: Slot, message: Acknowledge | Decline | SubtaskEnded | RequestSplit, now_ms: int) -> list[Effect]:
         assert self._checkpoints is not None
         match message:
-            case Acknowledge(_, checkpoint, snapshot):
-                return self._checkpoint_effects(self._checkpoints.acknowledge(checkpoint, snapshot, now_ms=now_ms), now_ms)
+            case Acknowledge(_, checkpoint, snapshots):
+                return self._checkpoint_effects(self._checkpoints.acknowledge(checkpoint, snapshots, now_ms=now_ms), now_ms)
             case Decline(_, checkpoint, subtask, reason):
                 return self._checkpoint_effects(self._checkpoints.decline(checkpoint, subtask, reason, now_ms=now_ms), now_ms)
             case SubtaskEnded(_, subtask):
@@ -541,10 +542,18 @@ class JobMaster:
             Report.completed(self._generation, pending, now_ms=now_ms),
         ]
 
-    def on_manifest_written(self, generation: Generation, checkpoint: CheckpointId, now_ms: int) -> list[Effect]:
+    def on_manifest_written(
+        self,
+        generation: Generation,
+        checkpoint: CheckpointId,
+        channels: tuple[EdgeChannels, ...],
+        statistics: CheckpointStatistics,
+        now_ms: int,
+    ) -> list[Effect]:
+        """``channels`` and ``statistics`` are those in the manifest."""
         if generation != self._generation or self._checkpoints is None or self._phase is not JobPhase.RUNNING:
             return []
-        return self._checkpoint_effects(self._checkpoints.manifest_written(checkpoint), now_ms)
+        return self._checkpoint_effects(self._checkpoints.manifest_written(checkpoint, channels, statistics), now_ms)
 
     def on_manifest_failed(self, generation: Generation, checkpoint: CheckpointId, reason: str, now_ms: int) -> list[Effect]:
         if generation != self._generation or self._checkpoints is None:

@@ -5,38 +5,44 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from weir.errors import RestoreError
-from weir.graph.key_groups import key_group_range
+from weir.graph.key_groups import subtask_of
 from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.checkpoints import PendingCheckpoint
 from weir.kernel.split_assigner import SplitAssigner, SplitList
-from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
+from weir.protocol.channel_state import NO_WATERMARK, EdgeChannels, EdgeSnapshot, PackedInts
+from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.manifest import AssignerState
-from weir.protocol.messages import RestoredChannel, RestoredOperator
-from weir.protocol.snapshots import ChannelSnapshot, Committable, OperatorSnapshot, Split, SubtaskSnapshot
+from weir.protocol.messages import RestoredOperator
+from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, slots=True)
 class RestorePoint:
     """A completed checkpoint in the form that the kernel needs.
 
-    ``graph`` is the graph of the generation that took the checkpoint.
+    ``graph`` is the graph of the generation that took the checkpoint. ``channels`` are the channels of its edges.
     """
 
     checkpoint: CheckpointId
     graph: PhysicalGraph
     subtasks: tuple[SubtaskSnapshot, ...]
     assigners: Mapping[OperatorUid, AssignerState]
+    channels: tuple[EdgeChannels, ...]
 
     @classmethod
     def of_pending(
         cls, pending: PendingCheckpoint, graph: PhysicalGraph, assigners: Mapping[OperatorUid, AssignerState]
     ) -> RestorePoint:
         """Return the restore point of a checkpoint that the job has just completed with ``graph``."""
-        subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
-        return cls(pending.checkpoint, graph, subtasks, assigners)
+        return cls(pending.checkpoint, graph, tuple(pending.ordered_snapshots()), assigners, pending.channels)
 
     def without(self, operators: Collection[OperatorUid]) -> RestorePoint:
         """Return the restore point without the state of ``operators``.
@@ -69,7 +75,8 @@ class SlotRestore:
     """What one slot restores."""
 
     operators: tuple[RestoredOperator, ...]
-    channels: tuple[RestoredChannel, ...]
+    inputs: tuple[EdgeSnapshot, ...]
+    outputs: tuple[EdgeSnapshot, ...]
     ended: tuple[SubtaskId, ...]
     watermarks: tuple[tuple[SubtaskId, int], ...] = ()
 
@@ -86,35 +93,76 @@ def restored_assigners(point: RestorePoint, split_lists: Mapping[OperatorUid, Sp
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:
     """Return one item for each slot, with the state that the slot restores.
 
-    Raises RestoreError if the checkpoint contains state of an operator that is not in the graph (names the operator), or if the
-    checkpoint is inconsistent (names the channel).
+    Raises RestoreError if the checkpoint contains state of an operator that is not in the graph (names the operator).
     """
     if point is None:
-        return [SlotRestore((), _new_channels(graph, slot), ()) for slot in range(graph.slots)]
-    operators = _restore_operators(graph, point)
+        edges = [EdgeRestore(edge, sequences=0) for edge in graph.edges]
+        return [SlotRestore((), *_edges_of_slot(graph, edges, slot), ()) for slot in range(graph.slots)]
+    operators: dict[int, list[RestoredOperator]] = defaultdict(list)
+    for restored in _restore_operators(graph, point):
+        operators[restored.subtask].append(restored)
     ended = _restore_ended(graph, point)
-    channels = _restore_channels(graph, point, ended)
+    edges = _restore_edges(graph, point, ended)
     watermarks = _restore_watermarks(graph, point)
     result = []
     for slot in range(graph.slots):
-        mine = set(graph.subtasks_of_slot(slot))
-        own_channels = {channel for subtask in mine for channel in (*graph.inputs_of(subtask), *graph.outputs_of(subtask))}
+        mine = sorted(graph.subtasks_of_slot(slot))
         result.append(
             SlotRestore(
-                tuple(restored for restored in operators if restored.subtask == slot),
-                tuple(channels[channel] for channel in sorted(own_channels)),
-                tuple(sorted(mine & ended)),
-                tuple((subtask, watermarks[subtask]) for subtask in sorted(mine & watermarks.keys())),
+                tuple(operators[slot]),
+                *_edges_of_slot(graph, edges, slot),
+                tuple(subtask for subtask in mine if subtask in ended),
+                tuple((subtask, watermarks[subtask]) for subtask in mine if subtask in watermarks),
             )
         )
     return result
 
 
-def _new_channels(graph: PhysicalGraph, slot: int) -> tuple[RestoredChannel, ...]:
-    own = {
-        channel for subtask in graph.subtasks_of_slot(slot) for channel in (*graph.inputs_of(subtask), *graph.outputs_of(subtask))
-    }
-    return tuple(RestoredChannel(channel, 0, None) for channel in sorted(own))
+@dataclass(frozen=True, slots=True)
+class EdgeRestore:
+    """The restored state of all channels of an edge: arrays with one row for each sender and one column for each of its channels,
+    or one number for all channels. None: no channel has a watermark, is idle, or has ended.
+
+    ``ended`` has one item for each sender.
+    """
+
+    edge: Edge
+    sequences: npt.NDArray[np.int64] | int
+    watermarks_ms: npt.NDArray[np.int64] | int | None = None
+    idle: npt.NDArray[np.int64] | int | None = None
+    ended: list[int] | None = None
+
+    def at_sender(self, graph: PhysicalGraph, index: int) -> EdgeSnapshot:
+        if isinstance(self.sequences, int):
+            return EdgeSnapshot(self.edge.index, PackedInts(len(graph.targets_of(self.edge, index)), self.sequences))
+        return EdgeSnapshot(self.edge.index, PackedInts.pack(self.sequences[index]))
+
+    def at_receiver(self, graph: PhysicalGraph, index: int) -> EdgeSnapshot:
+        senders = graph.sources_of(self.edge, index)
+
+        def own(values: npt.NDArray[np.int64] | int) -> PackedInts:
+            if isinstance(values, int):
+                return PackedInts(len(senders), values)
+            forward = self.edge.partitioning is Partitioning.FORWARD
+            return PackedInts.pack(values[index] if forward else values[:, index])
+
+        return EdgeSnapshot(
+            self.edge.index,
+            own(self.sequences),
+            None if self.watermarks_ms is None else own(self.watermarks_ms),
+            None if self.idle is None else own(self.idle),
+            None if self.ended is None else PackedInts.pack(self.ended[senders.start : senders.stop]),
+        )
+
+
+def _edges_of_slot(
+    graph: PhysicalGraph, edges: Iterable[EdgeRestore], slot: int
+) -> tuple[tuple[EdgeSnapshot, ...], tuple[EdgeSnapshot, ...]]:
+    """Return the inputs and the outputs of the subtasks of ``slot``."""
+    edges = tuple(edges)
+    inputs = (one.at_receiver(graph, slot) for one in edges if slot < graph.chains[one.edge.target].parallelism)
+    outputs = (one.at_sender(graph, slot) for one in edges if slot < graph.chains[one.edge.source].parallelism)
+    return tuple(inputs), tuple(outputs)
 
 
 def _restore_operators(graph: PhysicalGraph, point: RestorePoint) -> list[RestoredOperator]:
@@ -129,41 +177,37 @@ def _restore_operators(graph: PhysicalGraph, point: RestorePoint) -> list[Restor
                 f"operator '{uid}' has state in checkpoint {point.checkpoint} but is not in the graph: set uid='{uid}' on the "
                 "operator that restores it, or pass --allow-non-restored-state"
             )
-        parallelism = graph.chain_of(uid).parallelism
-        maximum = graph.max_parallelism[uid]
-        for subtask in range(parallelism):
-            share = _share(stateful, subtask, parallelism, key_group_range(subtask, parallelism, maximum))
-            if share:
-                result.append(RestoredOperator(uid, subtask, share))
+        shares = _share(stateful, graph.chain_of(uid).parallelism, graph.max_parallelism[uid])
+        result += [RestoredOperator(uid, subtask, tuple(share)) for subtask, share in sorted(shares.items())]
     return result
 
 
-def _share(
-    snapshots: Iterable[OperatorSnapshot], subtask: int, parallelism: int, key_groups: tuple[int, int]
-) -> tuple[OperatorSnapshot, ...]:
-    """Return the snapshots for ``subtask``: keyed files by key group, other state by subtask number modulo the parallelism."""
-    first, last = key_groups
-    result = []
+def _share(snapshots: Iterable[OperatorSnapshot], parallelism: int, max_parallelism: int) -> dict[int, list[OperatorSnapshot]]:
+    """Divide the snapshots among the subtasks: keyed files by key group, other state by subtask number modulo the parallelism."""
+    shares: dict[int, list[OperatorSnapshot]] = defaultdict(list)
     for snapshot in snapshots:
-        assigned_here = snapshot.subtask % parallelism == subtask
-        files = tuple(
-            file
-            for file in snapshot.files
-            if (assigned_here if file.key_groups is None else file.key_groups[0] <= last and first <= file.key_groups[1])
-        )
-        inline = snapshot.inline if assigned_here else None
-        if files or inline is not None:
-            result.append(OperatorSnapshot(snapshot.operator, snapshot.subtask, files, inline))
-    return tuple(result)
+        home = snapshot.subtask % parallelism
+        files: dict[int, list[StateFile]] = defaultdict(list)
+        for file in snapshot.files:
+            if file.key_groups is None:
+                files[home].append(file)
+                continue
+            first, last = (subtask_of(group, parallelism, max_parallelism) for group in file.key_groups)
+            for subtask in range(first, last + 1):
+                files[subtask].append(file)
+        if snapshot.inline is not None:
+            files.setdefault(home, [])
+        for subtask, own in files.items():
+            inline = snapshot.inline if subtask == home else None
+            shares[subtask].append(OperatorSnapshot(snapshot.operator, snapshot.subtask, tuple(own), inline))
+    return shares
 
 
 def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, OperatorUid, int]:
     return graph.chains[edge.source].operators[-1], graph.chains[edge.target].operators[0], edge.target_input
 
 
-def _restore_channels(
-    graph: PhysicalGraph, point: RestorePoint, ended: Collection[SubtaskId]
-) -> dict[ChannelId, RestoredChannel]:
+def _restore_edges(graph: PhysicalGraph, point: RestorePoint, ended: Collection[SubtaskId]) -> list[EdgeRestore]:
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
@@ -171,35 +215,28 @@ def _restore_channels(
     had ended in the checkpoint, but its sender is not in ``ended``, the channel is not restored as ended. The sender can then
     send data again.
     """
-    sent: dict[ChannelId, int] = {}
-    consumed: dict[ChannelId, ChannelSnapshot] = {}
-    for subtask in point.subtasks:
-        sent.update({end.channel: end.sequence for end in subtask.outputs})
-        consumed.update({end.channel: end for end in subtask.inputs})
-    inconsistent = [channel for channel, end in consumed.items() if sent.get(channel) != end.sequence]
-    if inconsistent:
-        raise RestoreError(
-            f"checkpoint {point.checkpoint} is inconsistent: at the barrier of channel {inconsistent[0]}, the next data frame of the "
-            f"sender is number {sent.get(inconsistent[0])}, but the receiver expects number {consumed[inconsistent[0]].sequence}. "
-            "Restore an older checkpoint and report this error"
-        )
-    highest_of_job = max(sent.values(), default=0)
+    channels = {one.edge: one for one in point.channels}
+    highest_of_job = max((one.sequences.highest for one in channels.values()), default=0)
     old_edges = {_edge_identity(point.graph, edge): edge for edge in point.graph.edges}
-    result = {}
+    result = []
     for edge in graph.edges:
         old = old_edges.get(_edge_identity(graph, edge))
-        old_channels = list(point.graph.channels_of_edge(old)) if old is not None else []
-        same_shape = old is not None and _shape(graph, edge) == _shape(point.graph, old)
-        highest = max((sent[channel] for channel in old_channels), default=highest_of_job)
-        ends = [consumed[channel] for channel in old_channels]
-        lowest_watermark, idle = _lowest_watermark(ends), _all_idle(ends)
-        for channel in graph.channels_of_edge(edge):
-            sender_ended = SubtaskId(edge.source, channel.source) in ended
-            if same_shape and old is not None:
-                end = consumed[ChannelId(old.index, channel.source, channel.target)]
-                result[channel] = RestoredChannel(channel, end.sequence, end.watermark_ms, end.idle, sender_ended)
-            else:
-                result[channel] = RestoredChannel(channel, highest, lowest_watermark, idle, sender_ended)
+        senders = [int(SubtaskId(edge.source, index) in ended) for index in range(graph.chains[edge.source].parallelism)]
+        ended_senders = senders if any(senders) else None
+        if old is None:
+            result.append(EdgeRestore(edge, highest_of_job, ended=ended_senders))
+            continue
+        before = channels[old.index]
+        if _shape(graph, edge) == _shape(point.graph, old):
+            arrays = [
+                None if one is None else one.unpack().reshape(before.senders, before.fan_out)
+                for one in (before.sequences, before.watermarks_ms, before.idle)
+            ]
+            assert arrays[0] is not None
+            result.append(EdgeRestore(edge, arrays[0], arrays[1], arrays[2], ended_senders))
+            continue
+        idle = 1 if _all_idle(before) else None
+        result.append(EdgeRestore(edge, before.sequences.highest, _lowest_watermark(before), idle, ended_senders))
     return result
 
 
@@ -207,8 +244,17 @@ def _shape(graph: PhysicalGraph, edge: Edge) -> tuple[Partitioning, int, int]:
     return edge.partitioning, graph.chains[edge.source].parallelism, graph.chains[edge.target].parallelism
 
 
-def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
-    return _lowest([end.watermark_ms for end in ends if not end.ended])
+def _open(channels: EdgeChannels, values: PackedInts) -> npt.NDArray[np.int64]:
+    """Return the values of the channels that have not ended."""
+    return values.unpack() if channels.ended is None else values.unpack()[channels.ended.unpack() == 0]
+
+
+def _lowest_watermark(channels: EdgeChannels) -> int | None:
+    if channels.watermarks_ms is None:
+        return None
+    watermarks_ms = _open(channels, channels.watermarks_ms)
+    lowest = int(watermarks_ms.min()) if len(watermarks_ms) else NO_WATERMARK
+    return None if lowest == NO_WATERMARK else lowest
 
 
 def _lowest(watermarks: Collection[int | None]) -> int | None:
@@ -218,10 +264,12 @@ def _lowest(watermarks: Collection[int | None]) -> int | None:
     return min(defined) if watermarks and len(defined) == len(watermarks) else None
 
 
-def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
+def _all_idle(channels: EdgeChannels) -> bool:
     """A new channel can carry the records of any old channel, so it is idle only if all old channels were idle."""
-    open_ends = [end for end in ends if not end.ended]
-    return bool(open_ends) and all(end.idle for end in open_ends)
+    if channels.idle is None:
+        return False
+    idle = _open(channels, channels.idle)
+    return bool(len(idle) and idle.all())
 
 
 def _restore_watermarks(graph: PhysicalGraph, point: RestorePoint) -> dict[SubtaskId, int]:
@@ -236,9 +284,11 @@ def _restore_watermarks(graph: PhysicalGraph, point: RestorePoint) -> dict[Subta
         for uid in point.graph.chains[subtask.chain].operators:
             before[uid][subtask.index] = subtask.watermark_ms
 
+    lowest = {uid: _lowest(old.values()) for uid, old in before.items()}
+
     def emitted(uid: OperatorUid, index: int, parallelism: int) -> int | None:
         old = before.get(uid, {})
-        return old[index] if len(old) == parallelism else _lowest(old.values())
+        return old[index] if len(old) == parallelism else lowest.get(uid)
 
     result: dict[SubtaskId, int] = {}
     for chain in graph.chains:
@@ -263,22 +313,27 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
         for uid in point.graph.chains[subtask.chain].operators:
             before[uid][subtask.index] = subtask.ended
 
+    ended_everywhere = {uid: all(old.values()) for uid, old in before.items()}
+
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
         if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
             # The operator has not read any input: it is new, or it is a source whose uid belonged to an operator of another kind.
             return False
-        return old[index] if len(old) == parallelism else all(old.values())
+        return old[index] if len(old) == parallelism else ended_everywhere[uid]
 
     result: set[SubtaskId] = set()
+    all_ended: set[int] = set()
+    """The chains of which every subtask has ended."""
     for chain in graph.chains:
+        edges = [edge for edge in graph.edges if edge.target == chain.index and not edge.feedback]
         for index in range(chain.parallelism):
-            own = SubtaskId(chain.index, index)
-            senders = {
-                SubtaskId(graph.edges[channel.edge].source, channel.source)
-                for channel in graph.inputs_of(own)
-                if not graph.edges[channel.edge].feedback
-            }
-            if senders <= result and all(had_ended(uid, index, chain.parallelism) for uid in chain.operators):
-                result.add(own)
+            senders_ended = all(
+                SubtaskId(edge.source, index) in result if edge.partitioning is Partitioning.FORWARD else edge.source in all_ended
+                for edge in edges
+            )
+            if senders_ended and all(had_ended(uid, index, chain.parallelism) for uid in chain.operators):
+                result.add(SubtaskId(chain.index, index))
+        if all(SubtaskId(chain.index, index) in result for index in range(chain.parallelism)):
+            all_ended.add(chain.index)
     return result

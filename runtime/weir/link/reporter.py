@@ -18,13 +18,12 @@ from weir.protocol.events import (
     MetricsSampled,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     WarningReported,
 )
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, FromSlot, Restoring, SlotMetrics, describe_restores
 from weir.protocol.snapshots import JsonValue
-from weir.storage.manifests import checkpoint_statistics
 
 RESTORE_EVERY_MS = 10_000
 """The minimum time between two recorded events about a restore. A restore that takes less time than RESTORE_EVERY_MS causes no
@@ -79,10 +78,11 @@ class Reporter:
 
     def on_message(self, message: FromSlot) -> None:
         match message:
-            case Acknowledge(generation, checkpoint, snapshot):
+            case Acknowledge(generation, checkpoint, snapshots):
                 if self._pending is not None and self._pending[0] == checkpoint and generation == self._generation:
                     after_ms = self._now_ms() - self._pending[1]
-                    self._record(SubtaskAcknowledged(checkpoint, SubtaskId(snapshot.chain, snapshot.index), after_ms))
+                    subtasks = tuple(SubtaskId(snapshot.chain, snapshot.index) for snapshot in snapshots)
+                    self._record(SubtasksAcknowledged(checkpoint, subtasks, after_ms))
             case SlotMetrics():
                 self._sample(message)
             case Restoring():
@@ -170,17 +170,15 @@ class Reporter:
 def _completed(report: Report) -> CheckpointCompleted:
     assert report.checkpoint is not None and report.generation is not None
     assert report.pending is not None and report.value_ms is not None
-    snapshots = [snapshot for _, snapshot in sorted(report.pending.snapshots.items())]
     return CheckpointCompleted(
         checkpoint=report.checkpoint,
         generation=report.generation,
         trigger=report.pending.kind,
         end_to_end_ms=report.value_ms,
-        state_bytes=sum(snapshot.statistics.state_bytes for snapshot in snapshots),
+        state_bytes=report.pending.statistics.state_bytes,
         subtasks=tuple(
-            AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics) for snapshot in snapshots
+            AcknowledgedStatistics(SubtaskId(snapshot.chain, snapshot.index), snapshot.statistics)
+            for snapshot in report.pending.ordered_snapshots()
         ),
-        checkpointed_bytes=checkpoint_statistics(
-            snapshots, checkpoint=report.checkpoint, generation=report.generation, end_to_end_ms=report.value_ms
-        ).checkpointed_bytes,
+        checkpointed_bytes=report.pending.statistics.checkpointed_bytes,
     )

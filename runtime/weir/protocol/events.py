@@ -97,14 +97,14 @@ class CheckpointTriggered:
 
 
 @dataclass(frozen=True, slots=True)
-class SubtaskAcknowledged:
-    """``after_ms`` is the time since the trigger, by the driver's clock.
+class SubtasksAcknowledged:
+    """Subtasks of one slot have acknowledged the checkpoint. ``after_ms`` is the time since the trigger, by the driver's clock.
 
     ``after_ms`` is for live display only, because ``CheckpointCompleted`` contains the statistics.
     """
 
     checkpoint: CheckpointId
-    subtask: SubtaskId
+    subtasks: tuple[SubtaskId, ...]
     after_ms: int
 
 
@@ -181,7 +181,7 @@ Event: TypeAlias = (
     | Recovered
     | WarningReported
     | CheckpointTriggered
-    | SubtaskAcknowledged
+    | SubtasksAcknowledged
     | CheckpointCompleted
     | CheckpointFailed
     | MetricsSampled
@@ -266,6 +266,9 @@ def _event(value: object) -> NumberedEvent:
     number, at_ms, kind, fields = value
     if type(number) is not int or number < 1 or type(at_ms) is not int:
         raise ProtocolError(f"event {number!r}: the number and time must be integers, and the number at least 1")
+    if kind == "SubtaskAcknowledged" and isinstance(fields, dict):
+        # Drivers of older versions send one event for each subtask.
+        kind, fields = SubtasksAcknowledged.__name__, {**fields, "subtasks": [fields.pop("subtask", None)]}
     if not isinstance(kind, str) or kind not in _EVENTS:
         raise ProtocolError(f"event {number}: unknown kind {kind!r}")
     return NumberedEvent(EventNumber(number), at_ms, codec.from_json(_EVENTS[kind], fields))

@@ -6,17 +6,20 @@ directory can be copied as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from weir.errors import ProtocolError
 from weir.protocol import codec
+from weir.protocol.channel_state import NO_WATERMARK, EdgeChannels, EdgeSnapshot, PackedInts, assemble
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
-MANIFEST_FORMAT = 3
+MANIFEST_FORMAT = 4
 """In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
-splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest."""
+splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest. In format 4, the channels are in
+arrays (``Manifest.channels``) instead of in one object for each end of a channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,9 @@ class Manifest:
     subtasks: tuple[SubtaskSnapshot, ...]
     assigners: dict[OperatorUid, AssignerState]
     statistics: CheckpointStatistics
+    channels: tuple[EdgeChannels, ...] = ()
+    """The channels of each edge. If ``channel_file`` is not None, the arrays are in that file (``attach``)."""
+    channel_file: StateFile | None = None
     published_up_to: CheckpointId = CheckpointId(0)
     """When the manifest was written, the output of all checkpoints up to ``published_up_to`` was known to be published."""
     format: int = MANIFEST_FORMAT
@@ -99,13 +105,15 @@ class Manifest:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return all state files that a restore needs, including split lists. The files are sorted by path and offset, and each
-        file occurs once.
+        """Return all files that a restore needs: state files, split lists and the channel file. The files are sorted by path and
+        offset, and each file occurs once.
 
         The returned files must not be deleted while the checkpoint is kept.
         """
         lists = [state.split_list for state in self.assigners.values() if state.split_list is not None]
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
+        if self.channel_file is not None:
+            lists.append(self.channel_file)
         files |= {(file.path, file.offset): file for file in lists}
         return tuple(files[location] for location in sorted(files))
 
@@ -179,13 +187,30 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
         raise ProtocolError(
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
-    old = type(written) is int and written < 3
-    if old:
+    earlier = written if type(written) is int else MANIFEST_FORMAT
+    if earlier < 3:
         _convert_assigners(value.get("assigners"))
+    if earlier < 4:
+        _convert_channels(value.get("subtasks"))
     manifest = codec.from_json(Manifest, value)
-    if not old:
-        return manifest
-    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
+    if earlier < 4:
+        manifest = with_channels(manifest)
+    if earlier < 3:
+        manifest = replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()))
+    return replace(manifest, format=MANIFEST_FORMAT)
+
+
+def with_channels(manifest: Manifest) -> Manifest:
+    """Return a manifest whose channels are those in the snapshots of its subtasks. Raises ProtocolError if the snapshots are
+    inconsistent."""
+    channels = assemble(
+        [(one.index, one.outputs) for one in manifest.subtasks], [(one.index, one.inputs) for one in manifest.subtasks]
+    )
+    return replace(manifest, channels=channels, subtasks=tuple(without_channels(manifest.subtasks)))
+
+
+def without_channels(subtasks: Iterable[SubtaskSnapshot]) -> Iterator[SubtaskSnapshot]:
+    return (replace(one, inputs=(), outputs=()) for one in subtasks)
 
 
 def _convert_assigners(assigners: object) -> None:
@@ -196,3 +221,32 @@ def _convert_assigners(assigners: object) -> None:
             assigned, finished = state.pop("assigned", None), state.get("finished")
             if isinstance(assigned, list) and isinstance(finished, int):
                 state["finished"] = finished + len(assigned)
+
+
+def _convert_channels(subtasks: object) -> None:
+    """Convert the ends of channels in formats 1 to 3 to the JSON form of ``EdgeSnapshot``. Leave invalid values unchanged, so that
+    the decoder reports them."""
+    for subtask in subtasks if isinstance(subtasks, list) else ():
+        for name in ("inputs", "outputs"):
+            ends = subtask.get(name) if isinstance(subtask, dict) else None
+            try:
+                by_edge: dict[int, list[Any]] = {}
+                for end in sorted(ends, key=lambda end: end["channel"]):  # type: ignore[arg-type]  # checked by the try
+                    by_edge.setdefault(end["channel"][0], []).append(end)
+                subtask[name] = [codec.to_json(_edge_snapshot(edge, ends)) for edge, ends in by_edge.items()]
+            except (KeyError, TypeError, IndexError):
+                continue
+
+
+def _edge_snapshot(edge: int, ends: Sequence[dict[str, Any]]) -> EdgeSnapshot:
+    watermarks_ms = [end.get("watermark_ms") for end in ends]
+    idle, ended = ([int(end.get(name, False)) for end in ends] for name in ("idle", "ended"))
+    return EdgeSnapshot(
+        edge,
+        PackedInts.pack([end["sequence"] for end in ends]),
+        PackedInts.pack([NO_WATERMARK if one is None else one for one in watermarks_ms])
+        if any(one is not None for one in watermarks_ms)
+        else None,
+        PackedInts.pack(idle) if any(idle) else None,
+        PackedInts.pack(ended) if any(ended) else None,
+    )

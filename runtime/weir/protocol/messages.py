@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
+
+import msgspec
 
 from weir.errors import ProtocolError
-from weir.protocol import codec
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex, SubtaskId
+from weir.protocol.channel_state import EdgeSnapshot
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex, SubtaskId
 from weir.protocol.snapshots import JsonValue, OperatorSnapshot, Split, SubtaskSnapshot
 
 # ---- slot to coordinator ---------------------------------------------------------------------
@@ -80,9 +82,11 @@ class Deployed:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
+    """The snapshots of subtasks of the slot are durable. A slot usually acknowledges all its subtasks in one message."""
+
     generation: Generation
     checkpoint: CheckpointId
-    snapshot: SubtaskSnapshot
+    snapshots: tuple[SubtaskSnapshot, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +184,12 @@ class RestoredOperator:
 
 
 @dataclass(frozen=True, slots=True)
-class RestoredChannel:
-    channel: ChannelId
-    sequence: int
-    watermark_ms: int | None
-    idle: bool = False
-    ended: bool = False
-    """Whether the sender has already ended when the job starts. A sender that has already ended sends END again, but no data."""
-
-
-@dataclass(frozen=True, slots=True)
 class Deploy:
-    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed."""
+    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed.
+
+    ``inputs`` and ``outputs`` are the channels of the slot's subtasks, by edge. The sender of an input that has ended sends END
+    again, but no data.
+    """
 
     generation: Generation
     slot: SlotIndex
@@ -199,7 +197,8 @@ class Deploy:
     peers: tuple[Peer, ...]
     restored_checkpoint: CheckpointId | None
     operators: tuple[RestoredOperator, ...]
-    channels: tuple[RestoredChannel, ...]
+    inputs: tuple[EdgeSnapshot, ...]
+    outputs: tuple[EdgeSnapshot, ...]
     ended: tuple[SubtaskId, ...]
     """The subtasks that had called on_end_of_input before the snapshot. They must not call it again after the restore."""
     next_checkpoint: CheckpointId
@@ -300,33 +299,33 @@ ToSlot: TypeAlias = (
     | Stop
 )
 
-_FROM_SLOT: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Register, Heartbeat, StackSample, Restoring, Deployed, Acknowledge, Decline, SubtaskFailed, SubtaskEnded, RequestSplit,
-        Cancelled,
-        SlotMetrics,
-    )
-}  # fmt: skip
-_TO_SLOT: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Deploy, Start, TriggerCheckpoint, NotifyCheckpointCompleted, NotifyCheckpointPublished, NotifyCheckpointAborted, AssignSplit,
-        CancelSubtasks, Lease, Stop,
-    )
-}  # fmt: skip
+
+def _decoders(union: object) -> dict[str, msgspec.json.Decoder[object]]:
+    return {kind.__name__: msgspec.json.Decoder(kind) for kind in get_args(union)}
+
+
+_FROM_SLOT = _decoders(FromSlot)
+_TO_SLOT = _decoders(ToSlot)
 
 
 def encode(message: FromSlot | ToSlot) -> bytes:
     """``["Name", {fields}]`` as UTF-8 JSON."""
-    return codec.dumps([type(message).__name__, message])
+    return msgspec.json.encode((type(message).__name__, message))
 
 
-def _decode(kinds: dict[str, type], data: bytes | bytearray | memoryview) -> object:
-    value = codec.parse_json(data, "control message")
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0] in kinds):
-        raise ProtocolError("control message of unknown kind")
-    return codec.from_json(kinds[value[0]], value[1])
+_ENVELOPE = msgspec.json.Decoder(tuple[str, msgspec.Raw])
+
+
+def _decode(kinds: dict[str, msgspec.json.Decoder[object]], data: bytes | bytearray | memoryview) -> object:
+    """Both ends run the same version, so unknown fields need no check, unlike in stored data."""
+    try:
+        kind, fields = _ENVELOPE.decode(data)
+        decoder = kinds.get(kind)
+        if decoder is None:
+            raise ProtocolError(f"control message of unknown kind {kind!r}")
+        return decoder.decode(fields)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"invalid control message: {error}") from None
 
 
 def decode_from_slot(data: bytes | bytearray | memoryview) -> FromSlot:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid
+from weir.protocol.channel_state import EdgeSnapshot
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+if TYPE_CHECKING:
+    JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+else:
+    JsonValue = Any  # the decoder does not support recursive types
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +79,6 @@ class OperatorSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelSnapshot:
-    """The state of one end of a channel in a snapshot. ``watermark_ms`` exists for inputs only. None means minus infinity."""
-
-    channel: ChannelId
-    sequence: int
-    """Sequence number of the next data frame to send (outputs) or to consume (inputs)."""
-    watermark_ms: int | None = None
-    idle: bool = False
-    ended: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class SubtaskStatistics:
     """Durations, measured by local monotonic clocks: ``*_us`` in microseconds, ``*_ms`` in milliseconds."""
 
@@ -111,16 +103,17 @@ class SubtaskStatistics:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskSnapshot:
-    """The complete snapshot of one subtask."""
+    """The complete snapshot of one subtask. ``inputs`` and ``outputs`` are empty in a manifest, which contains the channels of
+    all subtasks by edge."""
 
     chain: int
     index: int
     operators: tuple[OperatorSnapshot, ...]
-    inputs: tuple[ChannelSnapshot, ...]
-    outputs: tuple[ChannelSnapshot, ...]
     ended: bool
     """All inputs (or splits) have ended, and on_end_of_input has run."""
     statistics: SubtaskStatistics
+    inputs: tuple[EdgeSnapshot, ...] = ()
+    outputs: tuple[EdgeSnapshot, ...] = ()
     watermark_ms: int | None = None
     """The watermark that the subtask has emitted. None means minus infinity. In snapshots of older versions, None can also
     mean that the watermark was not stored."""

@@ -23,7 +23,7 @@ from weir.storage.inspection import read_checkpoint
 from weir.storage.job_log import JobLog, NumberTaken
 from weir.storage.layout import STAGED_KIND
 from weir.storage.location import JobLocation
-from weir.storage.manifests import read_manifest, write_manifest
+from weir.storage.manifests import read_channels, read_manifest, write_manifest
 from weir.storage.state_files import StateFileChecker, StateFiles
 
 
@@ -73,7 +73,9 @@ def find_external_checkpoint(location: JobLocation, checkpoint: CheckpointId | N
     graph = codec.from_json(PhysicalGraph, manifest.graph)
     _reject_staged(location, record, graph)
     origin = Origin(location.url, record.checkpoint, record.manifest_checksum)
-    return ExternalCheckpoint(location, record, replace(_without_sinks(manifest, graph, job), imported_from=origin))
+    channels = read_channels(location.storage, location.layout, manifest)
+    imported = replace(_without_sinks(manifest, graph, job), imported_from=origin, channels=channels, channel_file=None)
+    return ExternalCheckpoint(location, record, imported)
 
 
 def already_imported(target: JobLocation, view: LogView, external: ExternalCheckpoint) -> CheckpointRecord | None:

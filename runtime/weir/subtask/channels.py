@@ -19,9 +19,9 @@ from weir.errors import ProtocolError
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.operators.base import Batch
 from weir.operators.batch_slicing import BATCH_BYTES
+from weir.protocol.channel_state import EdgeSnapshot, PackedInts
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation
-from weir.protocol.snapshots import ChannelSnapshot
 from weir.subtask.environment import BatchPartitioner
 
 WINDOW_BYTES = 4 * 1024 * 1024
@@ -277,6 +277,9 @@ class Outputs:
         for channel in self._channels:
             channel.send_control_event(kind, self._generation, self.epoch, argument)
 
-    def snapshots(self) -> tuple[ChannelSnapshot, ...]:
+    def snapshots(self) -> tuple[EdgeSnapshot, ...]:
         """Return the channels' sequence numbers. Call ``snapshots`` after a flush and before sending the barrier."""
-        return tuple(ChannelSnapshot(channel.channel, channel.sequence) for channel in self._channels)
+        return tuple(
+            EdgeSnapshot(edge.edge.index, PackedInts.pack([channel.sequence for channel in edge.channels]))
+            for edge in self._edges
+        )

@@ -12,6 +12,7 @@ from weir.kernel.alignment import CheckpointMode
 from weir.kernel.config import NETWORK_BYTES
 from weir.kernel.input_processor import InputProcessor, InputStart
 from weir.operators.base import Operator, OperatorContext, SourceOperator
+from weir.protocol.channel_state import NO_WATERMARK
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
@@ -108,7 +109,8 @@ class DeploymentBuilder:
         self._on_ended = on_ended
         self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
         self._with_files: list[tuple[Operator, Sequence[OperatorSnapshot]]] = []
-        self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
+        self._restored_inputs = {restored.edge: restored for restored in deployment.message.inputs}
+        self._restored_outputs = {restored.edge: restored for restored in deployment.message.outputs}
 
     def build(self) -> None:
         subtasks = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
@@ -146,7 +148,7 @@ class DeploymentBuilder:
         joinable = all(self._program.may_join(self._graph, edge) for edge in {channel.edge for channel in channels})
         protocol = InputProcessor(
             generation=self._deployment.generation,
-            inputs={channel: self._input_start(channel) for channel in channels},
+            inputs=self._input_starts(subtask),
             mode=self._settings.mode,
             last_checkpoint=last_checkpoint,
             ended=ended_before,
@@ -164,10 +166,29 @@ class DeploymentBuilder:
     def _request_split(self, uid: OperatorUid, index: int) -> None:
         self._environment.send_control(RequestSplit(self._deployment.generation, uid, index))
 
-    def _input_start(self, channel: ChannelId) -> InputStart:
-        restored = self._restored_channels[channel]
-        feedback = self._graph.edges[channel.edge].feedback
-        return InputStart(restored.sequence, restored.watermark_ms, restored.idle, restored.ended, feedback)
+    def _input_starts(self, subtask: SubtaskId) -> dict[ChannelId, InputStart]:
+        starts = {}
+        for edge in self._graph.edges:
+            if edge.target != subtask.chain:
+                continue
+            restored = self._restored_inputs[edge.index]
+            sources = self._graph.sources_of(edge, subtask.index)
+            none = [0] * len(sources)
+            watermarks_ms = none if restored.watermarks_ms is None else restored.watermarks_ms.unpack().tolist()
+            idle = none if restored.idle is None else restored.idle.unpack().tolist()
+            ended = none if restored.ended is None else restored.ended.unpack().tolist()
+            sequences = restored.sequences.unpack().tolist()
+            for position, source in enumerate(sources):
+                watermark_ms = watermarks_ms[position]
+                undefined = restored.watermarks_ms is None or watermark_ms == NO_WATERMARK
+                starts[ChannelId(edge.index, source, subtask.index)] = InputStart(
+                    sequences[position],
+                    None if undefined else watermark_ms,
+                    bool(idle[position]),
+                    bool(ended[position]),
+                    edge.feedback,
+                )
+        return starts
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -229,13 +250,15 @@ class DeploymentBuilder:
             if edge.source != subtask.chain:
                 continue
             partitioner = self._program.partitioner(self._graph, edge, subtask.index)
-            channels = [channel for channel in self._graph.channels_of_edge(edge) if channel.source == subtask.index]
-            edges.append(OutputEdge(edge, partitioner, [self._output(channel) for channel in channels]))
+            sequences = self._restored_outputs[edge.index].sequences.unpack().tolist()
+            targets = self._graph.targets_of(edge, subtask.index)
+            channels = (ChannelId(edge.index, subtask.index, target) for target in targets)
+            outputs = [self._output(channel, sequence) for channel, sequence in zip(channels, sequences, strict=True)]
+            edges.append(OutputEdge(edge, partitioner, outputs))
         epoch = (self._message.restored_checkpoint or 0) + 1
         return Outputs(edges, generation=self._deployment.generation, epoch=epoch)
 
-    def _output(self, channel: ChannelId) -> OutputChannel:
-        sequence = self._restored_channels[channel].sequence
+    def _output(self, channel: ChannelId, sequence: int) -> OutputChannel:
         if channel.target == self._message.slot:
             return LocalOutput(channel, sequence, self._deployment.inputs[channel])
         output = RemoteOutput(

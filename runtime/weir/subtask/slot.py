@@ -319,13 +319,14 @@ class SlotRuntime:
             self._fail(error, gathering.subtask if gathering is not None else None)
             return True
         due = deployment.checkpoints.due(self._environment.monotonic_ns())
-        for local in due:
-            if not local.handles:
-                local.written_ns = self._environment.monotonic_ns()
-                self._acknowledge(deployment, local, ())
-        to_write = [local for local in due if local.handles]
-        for checkpoint in sorted({local.checkpoint for local in to_write}):
-            self._write(deployment, checkpoint, [local for local in to_write if local.checkpoint == checkpoint])
+        for checkpoint in sorted({local.checkpoint for local in due}):
+            of_checkpoint = [local for local in due if local.checkpoint == checkpoint]
+            if any(local.handles for local in of_checkpoint):
+                self._write(deployment, checkpoint, of_checkpoint)
+            else:
+                for local in of_checkpoint:
+                    local.written_ns = self._environment.monotonic_ns()
+                self._report_snapshots(deployment, checkpoint, [(local, ()) for local in of_checkpoint])
         return worked or bool(due)
 
     def _write(self, deployment: SlotDeployment, checkpoint: CheckpointId, due: Sequence[SubtaskCheckpoint]) -> None:
@@ -353,26 +354,33 @@ class SlotRuntime:
         def done(result: object, error: BaseException | None) -> None:
             if self._deployment is not deployment or deployment.failed:
                 return
-            results = cast("Sequence[object]", result) if error is None else [error] * len(due)
-            for local, written_or_error in zip(due, results, strict=True):
-                if deployment.failed:
-                    return
-                self._fail_on_error(
-                    partial(self._report_snapshot, deployment, local, written_or_error), deployment.generation, local.subtask
-                )
+            failed = [error if local.handles else () for local in due]
+            results = failed if error is not None else cast("Sequence[object]", result)
+            written_or_errors = list(zip(due, results, strict=True))
+            self._fail_on_error(partial(self._report_snapshots, deployment, checkpoint, written_or_errors), deployment.generation)
 
         deployment.background.write(work, done)
 
-    def _report_snapshot(self, deployment: SlotDeployment, local: SubtaskCheckpoint, result: object) -> None:
-        if isinstance(result, BaseException):
-            local.discard()
-            reason = _sendable(f"{type(result).__name__}: {result}")
-            self._environment.send_control(Decline(deployment.generation, local.checkpoint, local.subtask, reason))
-        else:
-            self._acknowledge(deployment, local, cast("Sequence[OperatorSnapshot]", result))
-
-    def _acknowledge(self, deployment: SlotDeployment, local: SubtaskCheckpoint, written: Sequence[OperatorSnapshot]) -> None:
-        self._environment.send_control(Acknowledge(deployment.generation, local.checkpoint, local.snapshot(written)))
+    def _report_snapshots(
+        self, deployment: SlotDeployment, checkpoint: CheckpointId, results: Sequence[tuple[SubtaskCheckpoint, object]]
+    ) -> None:
+        """Acknowledge the snapshots that are durable, and decline the checkpoint for the others."""
+        durable = []
+        for local, result in results:
+            if isinstance(result, BaseException):
+                self._fail_on_error(local.discard, deployment.generation, local.subtask)
+                if deployment.failed:
+                    return
+                reason = _sendable(f"{type(result).__name__}: {result}")
+                self._environment.send_control(Decline(deployment.generation, checkpoint, local.subtask, reason))
+                continue
+            try:
+                durable.append(local.snapshot(cast("Sequence[OperatorSnapshot]", result)))
+            except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
+                self._fail(error, local.subtask)
+                return
+        if durable:
+            self._environment.send_control(Acknowledge(deployment.generation, checkpoint, tuple(durable)))
 
     # ---- deploying and cancelling --------------------------------------------------------------------
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from weir.operators.base import Batch, Operator, Step
+from weir.protocol.channel_state import EdgeSnapshot
 from weir.protocol.frames import FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.protocol.snapshots import ChannelSnapshot, OperatorSnapshot
+from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.channels import Outputs
 from weir.subtask.checkpointing import SubtaskCheckpoint
 from weir.subtask.environment import SlotEnvironment
@@ -192,7 +193,7 @@ class SubtaskRuntime(ABC):
         self,
         checkpoint: CheckpointId,
         alignment_ns: int,
-        inputs: tuple[ChannelSnapshot, ...],
+        inputs: tuple[EdgeSnapshot, ...],
         ready: Sequence[OperatorSnapshot],
     ) -> None:
         """Take a snapshot, then broadcast the barrier after all earlier batches (Algorithm 1, lines 12 and 13)."""

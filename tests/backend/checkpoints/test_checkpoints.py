@@ -10,7 +10,7 @@ from sqlalchemy import event, select, update
 from tests.backend.conftest import Login
 from tests.backend.jobs import AT_MS, RunHandle, completed, end_run, new_job, new_run, store_events, triggered
 
-from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtaskAcknowledged
+from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtasksAcknowledged
 from weir.protocol.ids import CheckpointId, SubtaskId
 from weir_backend.checkpoints.statistics import straggler_limit_ms
 from weir_backend.kit.clock import now
@@ -26,7 +26,8 @@ GRAPH = {
 
 def acknowledgements(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
     return [
-        SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(place // 2, place % 2), one) for place, one in enumerate(after_ms)
+        SubtasksAcknowledged(CheckpointId(checkpoint), (SubtaskId(place // 2, place % 2),), one)
+        for place, one in enumerate(after_ms)
     ]
 
 

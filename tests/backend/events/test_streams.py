@@ -20,7 +20,7 @@ from tests.backend.conftest import Login, RecordedTasks, shared_app
 from tests.backend.jobs import completed, new_job, new_run, sample, store_events, triggered
 from tests.backend.serving import served
 
-from weir.protocol.events import DriverState, FailureOccurred, MetricsSampled, RunStateChanged, SubtaskAcknowledged
+from weir.protocol.events import DriverState, FailureOccurred, MetricsSampled, RunStateChanged, SubtasksAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir_backend.kit import subscribers
 from weir_backend.kit.clock import now
@@ -129,7 +129,7 @@ def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.C
     reader = threading.Thread(target=read_stream)
     reader.start()
     assert progress_received.wait(20)
-    store_events(database, run, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4), first=3)
+    store_events(database, run, SubtasksAcknowledged(CheckpointId(1), (SubtaskId(0, 1),), 4), first=3)
     store_events(database, run, completed(1), first=4)
     reader.join(20)
     assert [message.kind for message in found[:2]] == ["run", "progress"] and found[0].data["state"] == "RUNNING"
@@ -140,7 +140,7 @@ def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.C
 def test_the_progress_of_all_subtasks_is_sent_in_one_message(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     store_events(
-        database, run, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
+        database, run, triggered(1), *[SubtasksAcknowledged(CheckpointId(1), (SubtaskId(0, place),), place) for place in range(3)]
     )
     found = read_until(api, f"/jobs/{run.job_id}/events/stream?after=0", lambda found: found[-1].kind == "progress")
     assert found[-1].data["progress"] == [[0, 0, 0], [0, 1, 1], [0, 2, 2]] and found[-1].data["acknowledged"] == 3
@@ -189,7 +189,7 @@ def test_metrics_samples_cause_no_notification(settings: Settings, database: Dat
         listener.execute(f"LISTEN {CHANNEL}")
         store_events(database, run, *[MetricsSampled(sample(0, second)) for second in range(3)])
         store_events(database, run, triggered(1), first=4)
-        store_events(database, run, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3), first=5)
+        store_events(database, run, SubtasksAcknowledged(CheckpointId(1), (SubtaskId(0, 0),), 3), first=5)
         store_events(database, run, MetricsSampled(sample(0, 3)), first=6)
         # This statement returns after the notifications of earlier commits have arrived.
         listener.execute("SELECT 1")

@@ -38,7 +38,7 @@ from weir.protocol.events import (
     NumberedEvent,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
@@ -89,8 +89,8 @@ def state(driver_state: DriverState, generation: int = 1, reason: str = "", kind
     return RunStateChanged(driver_state, Generation(generation), reason, kind)
 
 
-def acknowledged(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtaskAcknowledged:
-    return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(chain, index), after_ms)
+def acknowledged(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtasksAcknowledged:
+    return SubtasksAcknowledged(CheckpointId(checkpoint), (SubtaskId(chain, index),), after_ms)
 
 
 def checkpoint(database: Database, run: RunHandle, number: int) -> Any:

@@ -24,7 +24,7 @@ from weir.protocol.events import (
     Recovered,
     RunStateChanged,
     SamplesDropped,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SubtaskId
 from weir_backend.kit.clock import now
@@ -35,8 +35,8 @@ from weir_backend.link.commands import send_command
 from weir_backend.models import Operation, OperationKind, OperationState, Run
 
 
-def _acknowledged(checkpoint: int, index: int) -> SubtaskAcknowledged:
-    return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(0, index), 3 * index)
+def _acknowledged(checkpoint: int, index: int) -> SubtasksAcknowledged:
+    return SubtasksAcknowledged(CheckpointId(checkpoint), (SubtaskId(0, index),), 3 * index)
 
 
 RUN_EVENTS: list[Event] = [
@@ -166,7 +166,7 @@ def test_one_batch_with_all_events_stores_the_expected_rows(rows_of_one_batch: d
     assert len(rows_of_one_batch["samples"]) == 3 and rows_of_one_batch["job"] == [
         {"event_number": len(rows_of_one_batch["events"])}
     ]
-    not_in_event_log = (MetricsSampled, SubtaskAcknowledged)
+    not_in_event_log = (MetricsSampled, SubtasksAcknowledged)
     other_events = [row for row in rows_of_one_batch["events"] if row["kind"] != "OperationEnded"]
     assert [row["run_event"] for row in other_events] == [
         one.number for one in EVENTS if not isinstance(one.event, not_in_event_log)

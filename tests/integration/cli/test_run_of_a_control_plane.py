@@ -29,7 +29,7 @@ from weir.protocol.events import (
     MetricsSampled,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     Suspend,
     TakeSavepoint,
 )
@@ -118,7 +118,7 @@ def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh:
     assert [one.checkpoint for one in completed(seen) if one.trigger == "savepoint"]
     last = completed(seen)[-1]
     (triggered,) = [event for event in seen if isinstance(event, CheckpointTriggered) and event.checkpoint == last.checkpoint]
-    acknowledged = [event for event in seen if isinstance(event, SubtaskAcknowledged) and event.checkpoint == last.checkpoint]
+    acknowledged = [event for event in seen if isinstance(event, SubtasksAcknowledged) and event.checkpoint == last.checkpoint]
     assert triggered.subtasks == len(acknowledged) == len(last.subtasks)
     assert any(isinstance(event, MetricsSampled) for event in seen)
 

@@ -36,7 +36,7 @@ class Files:
 
 def manifest(operators: list[OperatorSnapshot], assigner: AssignerState) -> Manifest:
     subtasks = tuple(
-        SubtaskSnapshot(0, number, (one,), (), (), ended=False, statistics=SubtaskStatistics())
+        SubtaskSnapshot(0, number, (one,), ended=False, statistics=SubtaskStatistics())
         for number, one in enumerate(operators)
     )  # fmt: skip
     return Manifest(

@@ -16,7 +16,7 @@ from bench.ui.report import line
 from bench.ui.smoothness import combine_rounds
 from bench.ui.trace import read_trace
 from bench.ui.wide_job import CHAINS, SLOTS, SUBTASKS, Counters, WideJobDriver, wide_graph
-from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
+from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtasksAcknowledged
 
 
 def test_the_wide_job_has_200_unchained_operators_with_8_subtasks_each() -> None:
@@ -32,10 +32,9 @@ def test_every_subtask_acknowledges_a_checkpoint_once_and_at_its_own_time() -> N
     assert [type(event) for event in reported[0][1]] == [CheckpointTriggered]
     assert [type(event) for event in reported[-1][1]] == [CheckpointCompleted]
     acknowledged = [event for _, events in reported[1:-1] for event in events]
-    assert all(isinstance(event, SubtaskAcknowledged) for event in acknowledged)
-    assert (
-        len({event.subtask for event in acknowledged if isinstance(event, SubtaskAcknowledged)}) == len(acknowledged) == SUBTASKS
-    )
+    assert all(isinstance(event, SubtasksAcknowledged) for event in acknowledged)
+    subtasks = [subtask for event in acknowledged if isinstance(event, SubtasksAcknowledged) for subtask in event.subtasks]
+    assert len(set(subtasks)) == len(subtasks) == SUBTASKS
     moments = [at_s for at_s, _ in reported]
     assert all(0 <= later - earlier < 0.2 for earlier, later in pairwise(moments))
     assert 4 < moments[-1] < 7

@@ -66,7 +66,7 @@ def test_the_runtime_extra_lists_all_packages_that_runtime_commands_check_for() 
     found = project()
     assert found["name"] == extras.DISTRIBUTION
     assert modules_of(found["optional-dependencies"]["runtime"]) == set(extras.RUNTIME)
-    assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2", "yaml"}
+    assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2", "yaml", "msgspec"}
 
 
 def test_the_platform_extra_includes_runtime_and_the_embedded_extra_includes_platform() -> None:

@@ -18,9 +18,10 @@ from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.effects import Report
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
+from weir.protocol.manifest import CheckpointStatistics
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.metrics_address import MetricsAddress
-from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
+from weir.protocol.snapshots import SubtaskSnapshot, SubtaskStatistics
 
 TOKEN = "a-token-of-our-own"
 ONE = Generation(1)
@@ -53,10 +54,9 @@ def test_the_metrics_text_contains_all_metrics_of_a_driver() -> None:
     progress.on_message(
         SlotMetrics(ONE, SlotIndex(1), 1 << 20, 5, (), {"in.lag_records": 2, "in.lag_seconds": 4.5, "a.odd": "x"})
     )
-    files = tuple(StateFile(f"state/u/g1-c{number}-s1-a.arrow", size, "xxh3:00") for number, size in ((7, 60), (6, 40)))
-    operators = (OperatorSnapshot(OperatorUid("u"), 1, files),)
-    snapshot = SubtaskSnapshot(0, 1, operators, (), (), False, SubtaskStatistics(state_bytes=100))
+    snapshot = SubtaskSnapshot(0, 1, (), False, SubtaskStatistics(state_bytes=100))
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 1_000, snapshots={SubtaskId(0, 1): snapshot})
+    pending.statistics = CheckpointStatistics(state_bytes=100, checkpointed_bytes=60)
     for number in (7, 8, 9):
         progress.on_report(Report.triggered(CheckpointId(number), CheckpointKind.PERIODIC))
     progress.on_report(Report.completed(ONE, pending, now_ms=1_250))

@@ -198,7 +198,7 @@ def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint 
 
 
 def _point(state: AssignerState) -> RestorePoint:
-    return RestorePoint(CheckpointId(1), GRAPH, (), {SOURCE: state})
+    return RestorePoint(CheckpointId(1), GRAPH, (), {SOURCE: state}, ())
 
 
 class CountingStorage(MemoryStorage):

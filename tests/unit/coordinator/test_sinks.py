@@ -138,7 +138,7 @@ class JobWithSinks:
             OperatorSnapshot(sink, 0, committables=tuple(_committable(sink, generation, epoch) for epoch in epochs))
             for sink in sinks
         )
-        subtasks = (SubtaskSnapshot(0, 0, operators, (), (), False, SubtaskStatistics()),)
+        subtasks = (SubtaskSnapshot(0, 0, operators, False, SubtaskStatistics()),)
         return write_manifest(
             self.storage,
             LAYOUT,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitAssigner, SplitList
+from weir.protocol.channel_state import EdgeChannels, EdgeSnapshot, PackedInts, assemble
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.manifest import count_finished
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
-    ChannelSnapshot,
     Committable,
     OperatorSnapshot,
     Split,
@@ -61,11 +63,30 @@ def snapshot(
         subtask.chain,
         subtask.index,
         operators,
-        inputs=tuple(ChannelSnapshot(channel, sequence, 1_000 + channel.source) for channel in of.inputs_of(subtask)),
-        outputs=tuple(ChannelSnapshot(channel, sequence) for channel in of.outputs_of(subtask)),
+        inputs=inputs(of, subtask, sequence),
+        outputs=outputs(of, subtask, sequence),
         ended=ended,
         statistics=SubtaskStatistics(),
     )
+
+
+def inputs(of: PhysicalGraph, subtask: SubtaskId, sequence: int) -> tuple[EdgeSnapshot, ...]:
+    """Return the inputs of a subtask. The watermark of the channel from sender i is 1000 + i ms."""
+    edges = [(edge.index, of.sources_of(edge, subtask.index)) for edge in of.edges if edge.target == subtask.chain]
+    return tuple(
+        EdgeSnapshot(edge, PackedInts(len(sources), sequence), PackedInts.pack([1_000 + source for source in sources]))
+        for edge, sources in edges
+    )
+
+
+def outputs(of: PhysicalGraph, subtask: SubtaskId, sequence: int) -> tuple[EdgeSnapshot, ...]:
+    edges = [(edge.index, of.targets_of(edge, subtask.index)) for edge in of.edges if edge.source == subtask.chain]
+    return tuple(EdgeSnapshot(edge, PackedInts(len(targets), sequence)) for edge, targets in edges)
+
+
+def channels_of(subtasks: Iterable[SubtaskSnapshot]) -> tuple[EdgeChannels, ...]:
+    subtasks = tuple(subtasks)
+    return assemble([(one.index, one.outputs) for one in subtasks], [(one.index, one.inputs) for one in subtasks])
 
 
 def restore_point(of: PhysicalGraph) -> RestorePoint:
@@ -76,6 +97,7 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     assigner = SplitAssigner(split_list("split0", "split1", "rest"))
     for _ in range(2):
         assigner.request()
+    pending.channels = channels_of(pending.ordered_snapshots())
     return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
 
 

@@ -23,6 +23,7 @@ from weir.kernel.checkpoints import (
 )
 from weir.kernel.config import CheckpointConfig
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.manifest import CheckpointStatistics
 
 GRAPH = graph(1)
 SUBTASKS = tuple(GRAPH.subtasks())
@@ -39,7 +40,7 @@ def coordinator(
 
 
 def acknowledge_all(of: CheckpointCoordinator, checkpoint: CheckpointId, now_ms: int = 0) -> list[object]:
-    return [effect for subtask in SUBTASKS for effect in of.acknowledge(checkpoint, snapshot(GRAPH, subtask), now_ms=now_ms)]
+    return [effect for subtask in SUBTASKS for effect in of.acknowledge(checkpoint, (snapshot(GRAPH, subtask),), now_ms=now_ms)]
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(CheckpointPhase, CheckpointPhase)))
@@ -62,7 +63,7 @@ def test_a_checkpoint_completes_only_after_all_acknowledgements_and_its_manifest
     assert checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     (acknowledged,) = acknowledge_all(checkpoints, ONE)
     assert isinstance(acknowledged, AllAcknowledged)
-    (record,) = checkpoints.manifest_written(ONE)
+    (record,) = checkpoints.manifest_written(ONE, (), CheckpointStatistics())
     assert isinstance(record, ManifestWritten)
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
     (completed,) = checkpoints.entry_created(ONE, now_ms=9)
@@ -76,11 +77,11 @@ def test_acknowledgements_that_are_late_or_repeated_or_unknown_have_no_effect() 
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     first = snapshot(GRAPH, SUBTASKS[0])
-    assert checkpoints.acknowledge(ONE, first, now_ms=0) == []
-    assert checkpoints.acknowledge(ONE, first, now_ms=0) == []
-    assert checkpoints.acknowledge(CheckpointId(9), first, now_ms=0) == []
+    assert checkpoints.acknowledge(ONE, (first,), now_ms=0) == []
+    assert checkpoints.acknowledge(ONE, (first,), now_ms=0) == []
+    assert checkpoints.acknowledge(CheckpointId(9), (first,), now_ms=0) == []
     unknown = graph(2)
-    assert checkpoints.acknowledge(ONE, snapshot(unknown, SubtaskId(1, 1)), now_ms=0) == []
+    assert checkpoints.acknowledge(ONE, (snapshot(unknown, SubtaskId(1, 1)),), now_ms=0) == []
     assert [len(pending.snapshots) for pending in checkpoints.pending] == [1]
     checkpoints.decline(ONE, SUBTASKS[0], "no", now_ms=0)
     assert acknowledge_all(checkpoints, ONE) == []
@@ -89,7 +90,7 @@ def test_acknowledgements_that_are_late_or_repeated_or_unknown_have_no_effect() 
 def test_the_reason_of_a_checkpoint_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
     checkpoints = coordinator(interval_ms=None)
     checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=0)
-    checkpoints.acknowledge(ONE, snapshot(GRAPH, SUBTASKS[0]), now_ms=1)
+    checkpoints.acknowledge(ONE, (snapshot(GRAPH, SUBTASKS[0]),), now_ms=1)
     assert checkpoints.tick(49) == []
     (aborted,) = checkpoints.tick(50)
     assert isinstance(aborted, Aborted)
@@ -107,7 +108,7 @@ def test_a_checkpoint_can_be_aborted_only_until_its_manifest_is_written() -> Non
     two = CheckpointId(2)
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=2)
     acknowledge_all(checkpoints, two)
-    checkpoints.manifest_written(two)
+    checkpoints.manifest_written(two, (), CheckpointStatistics())
     assert checkpoints.abort_all("shutdown", now_ms=3) == []
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
 
@@ -144,7 +145,7 @@ def test_a_completed_checkpoint_resets_the_number_of_consecutive_failures() -> N
         assert [type(effect) for effect in declined] == [Aborted]
         checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=0)
         acknowledge_all(checkpoints, CheckpointId(number + 1))
-        checkpoints.manifest_written(CheckpointId(number + 1))
+        checkpoints.manifest_written(CheckpointId(number + 1), (), CheckpointStatistics())
         checkpoints.entry_created(CheckpointId(number + 1), now_ms=0)
 
 
@@ -152,7 +153,7 @@ def test_the_minimum_pause_between_checkpoints_starts_at_the_end_of_the_previous
     checkpoints = coordinator(interval_ms=10, min_pause_ms=30, timeout_ms=1_000)
     checkpoints.tick(10)
     acknowledge_all(checkpoints, ONE)
-    checkpoints.manifest_written(ONE)
+    checkpoints.manifest_written(ONE, (), CheckpointStatistics())
     checkpoints.entry_created(ONE, now_ms=25)
     assert checkpoints.tick(54) == []
     assert checkpoints.tick(55) == [Trigger(CheckpointId(2), CheckpointKind.PERIODIC)]

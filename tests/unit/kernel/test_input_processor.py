@@ -66,7 +66,8 @@ def test_a_subtask_does_not_become_idle_when_all_its_inputs_have_ended() -> None
 def test_inputs_that_were_idle_at_the_snapshot_are_idle_after_the_restore() -> None:
     start = {A: InputStart(watermark_ms=5, idle=True), B: InputStart(watermark_ms=9)}
     subtask = Subtask(start)
-    assert [end.idle for end in subtask.protocol.input_snapshots()] == [True, False]
+    (snapshot,) = subtask.protocol.input_snapshots()
+    assert snapshot.idle is not None and snapshot.idle.unpack().tolist() == [1, 0]
     assert subtask.receive(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], "the watermark ignores the idle input"
     assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the watermark waits for input A, which has become active"
     assert subtask.receive(FrameKind.WATERMARK, B, 20) == [AdvanceWatermark(13)]
@@ -90,7 +91,8 @@ def test_the_watermark_does_not_decrease_after_a_restore() -> None:
 def test_an_input_that_had_ended_at_the_snapshot_does_not_hold_back_the_watermark_after_the_restore() -> None:
     subtask = Subtask({A: InputStart(watermark_ms=10, ended=True), B: InputStart(watermark_ms=100)}, watermark_ms=100)
     assert subtask.receive(FrameKind.WATERMARK, B, 120) == [AdvanceWatermark(120)]
-    assert [end.ended for end in subtask.protocol.input_snapshots()] == [True, False], "input A is still ended"
+    (snapshot,) = subtask.protocol.input_snapshots()
+    assert snapshot.ended is not None and snapshot.ended.unpack().tolist() == [1, 0], "input A is still ended"
     assert subtask.receive(FrameKind.END, A) == []
     assert subtask.receive(FrameKind.END, B) == [InputsEnded(run_operators=True)]
 

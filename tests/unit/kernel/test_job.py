@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kernel_cases import SOURCE, graph, register, snapshot, split_list
+from kernel_cases import SOURCE, graph, register, restore_point, snapshot, split_list
 
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit
 from weir.kernel.config import CheckpointConfig, RestartConfig
@@ -27,6 +27,7 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.manifest import CheckpointStatistics
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -121,12 +122,16 @@ class Job:
         effects: list[Effect] = []
         for subtask in self.subtasks:
             taken = snapshot(self.graph, subtask, checkpoint=checkpoint, ended=ended)
-            effects += self.receive(subtask.index, Acknowledge(self.generation, CheckpointId(checkpoint), taken), now_ms)
+            effects += self.receive(subtask.index, Acknowledge(self.generation, CheckpointId(checkpoint), (taken,)), now_ms)
         return effects
 
     def completed(self, checkpoint: int, now_ms: int = 0) -> list[Effect]:
         self.acknowledged(checkpoint, now_ms)
-        self.observe(self.master.on_manifest_written(self.generation, CheckpointId(checkpoint), now_ms))
+        self.observe(
+            self.master.on_manifest_written(
+                self.generation, CheckpointId(checkpoint), restore_point(self.graph).channels, CheckpointStatistics(), now_ms
+            )
+        )
         return self.log_created(now_ms)
 
     def all_ended(self, now_ms: int = 0) -> list[Effect]:
@@ -163,7 +168,7 @@ def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
     (manifest,) = only(WriteManifest, effects)
     assert (manifest.assigners[SOURCE].next, manifest.assigners[SOURCE].split_list) == (0, SPLITS.file)
     assert not only(Commit, effects)
-    effects = job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    effects = job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     assert isinstance(job.log, RecordCompleted)
     assert not only(Commit, effects)
     (commit,) = only(Commit, job.log_created())
@@ -266,7 +271,7 @@ def test_a_recovery_chooses_its_restore_point_only_after_the_open_append_and_the
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
-    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True))
     for slot in range(SLOTS):
         job.receive(slot, Cancelled(Generation(1)))
@@ -504,7 +509,7 @@ def test_a_cancelled_job_ends_only_after_its_open_append_is_closed_and_the_appen
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
-    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     assert not only(Finish, job.master.cancel(0))
     effects = job.log_created()
     (commit,) = only(Commit, effects)
@@ -532,7 +537,7 @@ def test_a_superseded_driver_stops_without_a_commit() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
-    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     effects = job.master.on_log_superseded("generation 7 runs the job", 0)
     assert [finish.outcome for finish in only(Finish, effects)] == [JobOutcome.SUPERSEDED]
     assert not only(Commit, effects)
@@ -543,7 +548,7 @@ def test_a_driver_that_the_control_plane_supersedes_waits_only_for_an_open_appen
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
-    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
+    job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     assert not only(Finish, job.master.superseded("the control plane reports another driver", 0)), (
         "it is unknown whether the log has the entry"
     )

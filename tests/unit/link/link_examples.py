@@ -19,7 +19,7 @@ from weir.protocol.events import (
     Recovered,
     RunStateChanged,
     SamplesDropped,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     Suspend,
     TakeCheckpoint,
     TakeSavepoint,
@@ -38,7 +38,7 @@ EVENTS: tuple[Event, ...] = (
     FailureOccurred(ONE, "slot 1 was lost: Verbindung getrennt \u2013 na so was"),
     Recovered(Generation(2), "slot 1 was lost", 182),
     CheckpointTriggered(SEVEN, ONE, "periodic", 4),
-    SubtaskAcknowledged(SEVEN, SUBTASK, 12),
+    SubtasksAcknowledged(SEVEN, (SUBTASK,), 12),
     CheckpointCompleted(SEVEN, ONE, "periodic", 31, 4096, (AcknowledgedStatistics(SUBTASK, SubtaskStatistics(sync_us=3)),), 96),
     CheckpointFailed(SEVEN, "declined by 2/1: disk full"),
     MetricsSampled(

@@ -18,10 +18,11 @@ from weir.protocol.events import (
     MetricsSampled,
     Recovered,
     RunStateChanged,
-    SubtaskAcknowledged,
+    SubtasksAcknowledged,
     WarningReported,
 )
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
+from weir.protocol.manifest import CheckpointStatistics
 from weir.protocol.messages import Acknowledge, Restoring, SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 
@@ -51,7 +52,7 @@ def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) 
         StateFile(f"state/u/g{generation}-c{one}-s1-a.arrow", size, "xxh3:00") for one, size in ((checkpoint, 60), (1, 40))
     )
     operators = (OperatorSnapshot(OperatorUid("u"), 1, files),)
-    return Acknowledge(generation, checkpoint, SubtaskSnapshot(2, 1, operators, (), (), False, STATISTICS))
+    return Acknowledge(generation, checkpoint, (SubtaskSnapshot(2, 1, operators, False, STATISTICS),))
 
 
 def running(recorder: Recorder, generation: Generation = ONE) -> None:
@@ -174,11 +175,12 @@ def test_trigger_and_acknowledgements_and_completion_of_a_checkpoint_are_reporte
     recorder.now_ms += 12
     recorder.reporter.on_message(acknowledge())
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
-    pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
+    (pending.snapshots[SubtaskId(2, 1)],) = acknowledge().snapshots
+    pending.statistics = CheckpointStatistics(state_bytes=100, checkpointed_bytes=60)
     recorder.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
     assert recorder.new_events() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
-        SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
+        SubtasksAcknowledged(SEVEN, (SubtaskId(2, 1),), 12),
         CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),), 60),
     ]
 

@@ -91,7 +91,7 @@ def manifest_of(
     split_list: StateFile | None = None,
 ) -> Manifest:
     snapshot = OperatorSnapshot(UID, 0, files=files, inline={"offsets": [1, 2, {"lag": None}]})
-    subtask = SubtaskSnapshot(0, 0, (snapshot,), (), (), False, SubtaskStatistics(sync_us=7, async_ms=1.5))
+    subtask = SubtaskSnapshot(0, 0, (snapshot,), False, SubtaskStatistics(sync_us=7, async_ms=1.5))
     return Manifest(
         job=job,
         checkpoint=CheckpointId(checkpoint),

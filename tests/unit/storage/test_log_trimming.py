@@ -95,7 +95,10 @@ def test_a_superseded_run_cannot_summarise() -> None:
 
 @pytest.mark.parametrize(
     ("generation", "view", "reason"),
-    [(1, {"generation": "x"}, "its view is unreadable: LogView.generation"), (1, {"generation": 2}, "its view has generation 2")],
+    [
+        (1, {"generation": "x"}, "its view is unreadable: LogView: .*generation"),
+        (1, {"generation": 2}, "its view has generation 2"),
+    ],
 )
 def test_an_invalid_summary_is_refused(generation: int, view: dict[str, object], reason: str) -> None:
     log = _written(MemoryStorage())

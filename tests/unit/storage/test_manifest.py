@@ -33,7 +33,7 @@ def test_a_written_manifest_is_read_back_unchanged() -> None:
 
 def test_a_manifest_is_readable_json() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
-    assert value["format"] == 3
+    assert value["format"] == 4
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
@@ -41,7 +41,7 @@ def test_a_manifest_is_readable_json() -> None:
 def test_a_manifest_lists_each_file_once_and_the_committables_of_all_subtasks() -> None:
     committable = Committable(JOB, UID, Generation(1), CheckpointId(7), 0, {"file": "x"})
     subtasks = tuple(
-        SubtaskSnapshot(0, index, (OperatorSnapshot(UID, index, FILES[: index + 1], committables=(committable,)),), (), (), False,
+        SubtaskSnapshot(0, index, (OperatorSnapshot(UID, index, FILES[: index + 1], committables=(committable,)),), False,
                         SubtaskStatistics(sync_us=index, alignment_ms=2.0 - index))
         for index in (0, 1)
     )  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_manifest_lists_each_file_once_and_the_committables_of_all_subtasks() 
     statistics = aggregate_statistics(subtasks, end_to_end_ms=12.5, earlier_files={FILES[0].path})
     assert (statistics.state_bytes, statistics.checkpointed_bytes, statistics.end_to_end_ms) == (200, 100, 12.5)
     in_one_object = StateFile(FILES[0].path, 50, "xxh3:01", offset=128)
-    shared = SubtaskSnapshot(0, 2, (OperatorSnapshot(UID, 2, (in_one_object,)),), (), (), False, SubtaskStatistics())
+    shared = SubtaskSnapshot(0, 2, (OperatorSnapshot(UID, 2, (in_one_object,)),), False, SubtaskStatistics())
     assert aggregate_statistics((*subtasks, shared), end_to_end_ms=0).state_bytes == 250
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
 
@@ -69,7 +69,7 @@ def test_a_file_name_shows_whether_the_checkpoint_itself_wrote_the_file() -> Non
             (packed_in_checkpoint_6, 100_000, 64),
         )
     )  # fmt: skip
-    subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), (), (), False, SubtaskStatistics())
+    subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), False, SubtaskStatistics())
     found = checkpoint_statistics((subtask,), checkpoint=CheckpointId(7), generation=Generation(2), end_to_end_ms=3)
     assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
 
@@ -144,7 +144,7 @@ def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 4, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": 5, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])

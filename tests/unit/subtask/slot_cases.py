@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
+from weir.kernel.restore import plan_restore
 from weir.operators.base import Batch, Operator, PendingSnapshot, SourceOperator, Step
 from weir.protocol import codec
+from weir.protocol.channel_state import PackedInts
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
-from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredChannel, RestoredOperator, Start
+from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredOperator, Start
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
 from weir.storage.state_files import RestoreProgress
 from weir.subtask.deployment import SlotSettings
@@ -246,7 +249,11 @@ class Bench:
         restored: CheckpointId | None = None,
         operators: tuple[RestoredOperator, ...] = (),
     ) -> Bench:
-        channels = {channel for edge in self.graph.edges for channel in self.graph.channels_of_edge(edge)}
+        new = plan_restore(self.graph, None)[0]
+        senders = [
+            [int(SubtaskId(0, source) in ended) for source in self.graph.sources_of(self.graph.edges[one.edge], 0)]
+            for one in new.inputs
+        ]
         self.runtime.on_control(
             Deploy(
                 Generation(generation),
@@ -255,9 +262,8 @@ class Bench:
                 tuple(Peer(SlotIndex(slot), "host", 1) for slot in range(self.graph.slots)),
                 restored,
                 operators,
-                tuple(
-                    RestoredChannel(channel, 0, None, ended=SubtaskId(0, channel.source) in ended) for channel in sorted(channels)
-                ),
+                tuple(replace(one, ended=PackedInts.pack(flags)) for one, flags in zip(new.inputs, senders, strict=True)),
+                new.outputs,
                 ended,
                 CheckpointId(1),
                 watermarks,

@@ -112,11 +112,14 @@ def test_a_slot_writes_snapshots_after_a_time_limit_if_one_subtask_aligns_slowly
     assert checkpoints.wake_at_ns() is None
 
 
-def test_a_snapshot_without_state_does_not_wait_for_other_subtasks() -> None:
+def test_a_snapshot_without_state_is_acknowledged_together_with_the_others() -> None:
     checkpoints = SlotCheckpoints(2)
     checkpoints.add(local(1, 0))
     run_async_phase(checkpoints)
-    assert len(checkpoints.due(0)) == 1
+    assert checkpoints.due(0) == []
+    checkpoints.add(local(1, 1))
+    run_async_phase(checkpoints)
+    assert [one.subtask.chain for one in checkpoints.due(0)] == [0, 1]
 
 
 def test_the_snapshots_of_an_aborted_checkpoint_are_neither_copied_nor_written() -> None:

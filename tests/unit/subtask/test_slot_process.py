@@ -16,6 +16,7 @@ import pytest
 from weir import Job, agg, sinks, sources
 from weir.errors import ConfigError
 from weir.graph.compile import compile_graph
+from weir.kernel.restore import plan_restore
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
@@ -29,7 +30,6 @@ from weir.protocol.messages import (
     Lease,
     Peer,
     Register,
-    RestoredChannel,
     RestoredOperator,
     Restoring,
     Stop,
@@ -163,12 +163,12 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
     try:
         registered = coordinator.wait_for(Register)
         file = StateFile(path, 9 << 20, "xxh3:00", 1, (0, 127))
+        (new,) = plan_restore(graph, None)
         coordinator.send(
             Deploy(
                 Generation(2), SlotIndex(0), codec.to_json(graph), (Peer(SlotIndex(0), registered.host, registered.data_port),),
                 CheckpointId(1), (RestoredOperator(uid, 0, (OperatorSnapshot(uid, 0, (file,)),)),),
-                tuple(RestoredChannel(channel, 0, None) for edge in graph.edges for channel in graph.channels_of_edge(edge)),
-                (), CheckpointId(2),
+                new.inputs, new.outputs, (), CheckpointId(2),
             )
         )  # fmt: skip
         assert coordinator.wait_for(Restoring, 2) == Restoring(Generation(2), SlotIndex(0), 0, file.bytes)

@@ -324,7 +324,14 @@ class InvariantChecker:
         graph = self._cluster.compiled(len({snapshot.index for snapshot in pending.snapshots.values()}), None)
         paths = {str(committable.payload) for committable in pending.committables()}
         committed = frozenset(paths) | (before.committed if before is not None else frozenset())
-        sequences = {end.channel: end.sequence for snapshot in pending.snapshots.values() for end in snapshot.outputs}
+        sequences = {
+            ChannelId(end.edge, snapshot.index, target): sequence
+            for snapshot in pending.snapshots.values()
+            for end in snapshot.outputs
+            for target, sequence in zip(
+                graph.targets_of(graph.edges[end.edge], snapshot.index), end.sequences.unpack().tolist(), strict=True
+            )
+        }
         self._check_sequences(entry.checkpoint, graph, sequences, before)
         self._completed[entry.checkpoint] = CompletedCheckpoint(
             graph, sequences, committed, committed - (before.committed if before is not None else frozenset())
