@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -35,6 +36,11 @@ from weir.protocol.messages import FromSlot, Heartbeat, Register, StackSample, S
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
+HANDLE_MS_MAX = 10
+"""After this time, the loop interrupts the handling of messages to send and receive. The slots of a wide job acknowledge a
+checkpoint at nearly the same time, and a slot stops if it receives no lease."""
+TICK_OVERDUE_MS_MAX = 1_000
+"""A tick is late by at most this time if messages arrive faster than the loop handles them."""
 CLOSE_TIMEOUT_MS = 2_000
 """Internal: after the coordinator has sent Stop, it waits at most this time for the slots to close their connections."""
 
@@ -140,12 +146,17 @@ class Coordinator:
     def _loop(self) -> None:
         self._execute(self._master.start(_now_ms()))
         next_tick_ms = _now_ms()
+        received: deque[ControlEvent] = deque()
         while self._finish is None:
-            wait_ms = max(0, next_tick_ms - _now_ms())
-            for event in self._server.poll(time.monotonic_ns(), wait_ms * 1_000_000):
-                self._on_transport(event)
+            wait_ms = 0 if received else max(0, next_tick_ms - _now_ms())
+            received += self._server.poll(time.monotonic_ns(), wait_ms * 1_000_000)
+            pause_ms = _now_ms() + HANDLE_MS_MAX
+            while received and _now_ms() <= pause_ms:
+                self._on_transport(received.popleft())
             self._drain_events()
-            if _now_ms() >= next_tick_ms and self._finish is None:
+            # A tick follows all received messages, because a heartbeat among them shows that a slot is alive.
+            overdue_ms = _now_ms() - next_tick_ms
+            if overdue_ms >= (TICK_OVERDUE_MS_MAX if received else 0) and self._finish is None:
                 next_tick_ms = _now_ms() + TICK_MS
                 self._execute(self._master.tick(_now_ms()))
             for listener in self._listeners:

@@ -61,8 +61,7 @@ class PackedInts:
 
         width = next(width for width in _WIDTHS if last - first < 1 << (8 * width))
         # Differences of more than 63 bits wrap around here, and wrap back in ``unpack``.
-        with np.errstate(over="ignore"):
-            differences = (np.asarray(values, np.int64) - np.int64(first)).view(np.uint64).astype(f"<u{width}")
+        differences = (np.asarray(values, np.int64) - first).astype(f"<u{width}")
         return cls(len(values), first, width, differences.tobytes())
 
     def unpack(self) -> npt.NDArray[np.int64]:
@@ -72,8 +71,9 @@ class PackedInts:
             return np.full(self.count, self.first, np.int64)
         if not self.differences and self.count:
             raise ProtocolError("the channel file of the manifest has not been read")
-        with np.errstate(over="ignore"):
-            return np.frombuffer(self.differences, f"<u{self.width}").astype(np.uint64).view(np.int64) + np.int64(self.first)
+        values = np.frombuffer(self.differences, f"<u{self.width}").astype(np.int64)
+        values += self.first
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def assemble(
             raise ProtocolError(f"edge {edge} has channels at one end only")
         if not forward and len(receivers) != fan_out:
             raise ProtocolError(f"edge {edge} has {len(receivers)} receivers, but its senders have {fan_out} channels")
-        sequences = np.stack([one.sequences.unpack() for one in senders])
+        sequences = _unpack_rows([one.sequences for one in senders])
         consumed = _matrix([one.sequences for one in receivers], forward=forward)
         if not np.array_equal(sequences, consumed):
             source, position = (int(index[0]) for index in np.nonzero(sequences != consumed))
@@ -182,10 +182,22 @@ def _by_edge(ends: Iterable[tuple[int, Sequence[EdgeSnapshot]]]) -> dict[int, li
 
 def _matrix(receivers: Sequence[PackedInts], *, forward: bool) -> npt.NDArray[np.int64]:
     """Return the values of all channels of an edge, with one row for each sender."""
+    rows = _unpack_rows(receivers)
+    return rows if forward else rows.T
+
+
+def _unpack_rows(arrays: Sequence[PackedInts]) -> npt.NDArray[np.int64]:
+    """Return one row for each of the arrays, which have the same length. All arrays of one width are unpacked together, because
+    an edge can have thousands of them."""
     import numpy as np
 
-    rows = np.stack([one.unpack() for one in receivers])
-    return rows if forward else rows.T
+    rows = np.empty((len(arrays), arrays[0].count), np.int64)
+    rows[:] = np.array([one.first for one in arrays], np.int64)[:, np.newaxis]
+    for width in {one.width for one in arrays} - {0}:
+        numbers = [number for number, one in enumerate(arrays) if one.width == width]
+        data = b"".join(arrays[number].differences for number in numbers)
+        rows[numbers] += np.frombuffer(data, f"<u{width}").astype(np.int64).reshape(len(numbers), -1)
+    return rows
 
 
 def detach(channels: Iterable[EdgeChannels]) -> tuple[tuple[EdgeChannels, ...], bytes]:

@@ -95,8 +95,14 @@ def _unknown_field(value: Any, known: Any) -> str | None:
     return None
 
 
-def dumps(value: Any) -> bytes:
-    return dump_json(to_json(value))
+def dumps(value: Any, *, errors: str = "strict") -> bytes:
+    """Return the JSON value of ``value`` as compact UTF-8. See ``dump_json`` for ``errors``. NaN becomes null."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        if errors == "strict":
+            raise
+        return dump_json(to_json(value), errors=errors)
 
 
 def loads(kind: type[T], data: bytes | bytearray | memoryview) -> T:

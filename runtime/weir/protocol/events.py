@@ -239,8 +239,8 @@ _COMMANDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Command) 
 
 def encode_event(numbered: NumberedEvent) -> bytes:
     """``[number, at_ms, "Kind", {fields}]`` as UTF-8 JSON, without a line break."""
-    value = [numbered.number, numbered.at_ms, type(numbered.event).__name__, codec.to_json(numbered.event)]
-    return codec.dump_json(value, errors="replace")
+    value = [numbered.number, numbered.at_ms, type(numbered.event).__name__, numbered.event]
+    return codec.dumps(value, errors="replace")
 
 
 def encode_batch(encoded: Sequence[bytes]) -> bytes:
