@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-small-files bench-restore bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-small-files bench-restore bench-scale bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -99,6 +99,9 @@ bench-platform: setup ## Measure the control plane with a million events: reads,
 
 bench-restore: setup ## Measure the time and memory of restoring keyed state in a slot; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
 	@$(RUN) bench/restore.py $(ARGS)
+
+bench-scale: setup ## Measure the coordinator with up to 1,024 simulated slots; appends to build/bench/scale.jsonl: ARGS='--slots 64'
+	@$(RUN) bench/scale.py $(ARGS)
 
 bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
 	@$(RUN) tools/node.py build budget

@@ -20,10 +20,11 @@ from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, Sta
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitList
 from weir.operators.base import SourceOperator
+from weir.protocol.channel_state import EdgeSnapshot, PackedInts
 from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import GenerationStarted
 from weir.protocol.manifest import AssignerState
-from weir.protocol.snapshots import Committable, Split
+from weir.protocol.snapshots import Committable, Split, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
@@ -115,6 +116,17 @@ def test_an_unexpected_exception_while_writing_a_manifest_aborts_the_checkpoint(
     runner.submit(WriteManifest(Generation(1), PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0), {}))
     (call,) = [call for call in master.calls if call[0] == "on_manifest_failed"]
     assert call[1:3] == (1, 1) and "ZeroDivisionError" in call[3]
+
+
+def test_a_checkpoint_whose_channels_have_two_different_ends_is_aborted() -> None:
+    runner, master = _runner(Recording())
+    pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0)
+    sender = SubtaskSnapshot(0, 0, (), False, SubtaskStatistics(), outputs=(EdgeSnapshot(0, PackedInts(1, 5)),))
+    receiver = SubtaskSnapshot(1, 0, (), False, SubtaskStatistics(), inputs=(EdgeSnapshot(0, PackedInts(1, 4)),))
+    pending.snapshots |= {SubtaskId(0, 0): sender, SubtaskId(1, 0): receiver}
+    runner.submit(WriteManifest(Generation(1), pending, {}))
+    (call,) = [call for call in master.calls if call[0] == "on_manifest_failed"]
+    assert "channel e0:0>0, the next data frame of the sender is number 5, but the receiver expects number 4" in call[3]
 
 
 def test_an_unexpected_exception_of_the_job_log_is_reported_as_a_failed_append() -> None:

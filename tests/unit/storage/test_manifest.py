@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.unit.storage.storage_builders import JOB, UID, manifest_of
 
 from weir.errors import CheckpointError, ProtocolError
+from weir.protocol.channel_state import NO_WATERMARK, EdgeChannels, PackedInts
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.log_view import CheckpointRecord
 from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics, decode_manifest, encode_manifest
 from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
-from weir.storage.layout import JobLayout
-from weir.storage.manifests import checkpoint_statistics, read_manifest, write_manifest
+from weir.storage.layout import FileOrigin, JobLayout, identify
+from weir.storage.manifests import checkpoint_statistics, read_channels, read_manifest, write_manifest
 from weir.storage.memory import MemoryStorage
 
 FILES = tuple(StateFile(f"state/per-route/g1-c7-s0-a.{number}.arrow", 100, "xxh3:00", 5, (0, 63)) for number in (1, 0))
@@ -134,6 +136,75 @@ def test_a_manifest_of_a_weir_version_without_split_lists_is_readable(manifest_f
     assert decoded.assigners == {OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), 4 + 1)}
     assert decoded.subtasks == manifest.subtasks
     assert decode_manifest(encode_manifest(decoded)) == decoded
+
+
+CHANNELS = (
+    EdgeChannels(0, 200, 200, PackedInts.pack(list(range(40_000))), ended=PackedInts.pack([0, 1] * 20_000)),
+    EdgeChannels(1, 200, 1, PackedInts(200, 7)),
+)
+
+
+def test_the_channels_of_a_wide_job_are_in_a_file_beside_the_manifest() -> None:
+    storage, manifest = MemoryStorage(), replace(manifest_of(1, 7, FILES), channels=CHANNELS)
+    read = read_manifest(storage, LAYOUT, _written(storage, manifest))
+    assert read.channel_file is not None
+    assert (read.channel_file.path, read.channel_file.bytes) == ("state/packed.slots/g1-c7-channels.pack", 40_000 * 3)
+    assert identify(read.channel_file.path) == FileOrigin(Generation(1), CheckpointId(7))
+    assert read.channel_file in read.referenced_files()
+    assert read_channels(storage, LAYOUT, read) == CHANNELS
+    assert len(encode_manifest(read)) < 2_500
+
+
+def test_the_channels_of_a_small_job_are_in_the_manifest() -> None:
+    storage, manifest = MemoryStorage(), replace(manifest_of(1, 7, FILES), channels=CHANNELS[1:])
+    read = read_manifest(storage, LAYOUT, _written(storage, manifest))
+    assert read.channel_file is None
+    assert read_channels(storage, LAYOUT, read) == CHANNELS[1:]
+
+
+def test_the_error_for_a_missing_or_damaged_channel_file_says_how_to_fix_it() -> None:
+    storage, manifest = MemoryStorage(), replace(manifest_of(1, 7, FILES), channels=CHANNELS)
+    read = read_manifest(storage, LAYOUT, _written(storage, manifest))
+    assert read.channel_file is not None
+    path = LAYOUT.absolute(read.channel_file.path)
+    content = bytes(storage.get(path))
+    storage.put(path, (content[:-1] + b"x",))
+    with pytest.raises(CheckpointError, match=r"Cannot restore checkpoint 7: .*g1-c7-channels.pack is damaged.*--from"):
+        read_channels(storage, LAYOUT, read)
+    storage.delete([path])
+    with pytest.raises(CheckpointError, match=r"g1-c7-channels.pack is missing.*--from"):
+        read_channels(storage, LAYOUT, read)
+    storage.put(path, (content,))
+    with pytest.raises(CheckpointError, match=r"g1-c7-channels.pack cannot be read: .* describes 200 bytes.*--from"):
+        read_channels(storage, LAYOUT, replace(read, channels=(EdgeChannels(0, 200, 1, PackedInts(200, 0, 1)),)))
+
+
+@pytest.mark.parametrize("manifest_format", [1, 2, 3])
+def test_the_channels_of_a_manifest_of_an_older_version_are_converted(manifest_format: int) -> None:
+    manifest = manifest_of(1, 7, FILES)
+    value = json.loads(encode_manifest(manifest)) | {"format": manifest_format, "assigners": {}}
+    del value["channels"], value["channel_file"]
+    value["subtasks"] = [_old_subtask(value["subtasks"][0], chain, index) for chain in (0, 1) for index in (0, 1)]
+    decoded = decode_manifest(json.dumps(value).encode())
+    (edge,) = decoded.channels
+    assert (edge.edge, edge.senders, edge.fan_out, edge.sequences.unpack().tolist()) == (3, 2, 2, [0, 1, 10, 11])
+    assert edge.watermarks_ms is not None and edge.watermarks_ms.unpack().tolist() == [NO_WATERMARK, 0, NO_WATERMARK, 5]
+    assert edge.idle is None and edge.ended is not None and edge.ended.unpack().tolist() == [0, 0, 1, 1]
+    assert all(subtask.inputs == subtask.outputs == () for subtask in decoded.subtasks)
+    value["subtasks"][3]["inputs"][0]["sequence"] += 1
+    with pytest.raises(ProtocolError, match="channel e3:0>1, the next data frame of the sender is number 1, but .* number 2"):
+        decode_manifest(json.dumps(value).encode())
+
+
+def _old_subtask(subtask: dict[str, Any], chain: int, index: int) -> dict[str, Any]:
+    """Return a subtask of a manifest of format 1 to 3. Chain 0 sends to chain 1."""
+
+    def end(source: int, target: int, **state: object) -> dict[str, object]:
+        return {"channel": [3, source, target], "sequence": 10 * source + target, "idle": False, "ended": False} | state
+
+    inputs = [end(source, index, watermark_ms=[None, [0, 5][source]][index], ended=source == 1) for source in (0, 1)]
+    outputs = [end(index, target, watermark_ms=None) for target in (0, 1)]
+    return subtask | {"chain": chain, "index": index, "inputs": inputs if chain else [], "outputs": [] if chain else outputs}
 
 
 def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
