@@ -239,6 +239,17 @@ def publishes_the_output_of_each_writer_separately() -> Iterator[None]:
 
 
 @mutant
+def records_a_publication_before_all_sinks_have_committed() -> Iterator[None]:
+    def publish_one(self: SinkCoordinator, permit: CommitPermit, committables: Iterable[Committable]) -> None:
+        """Submit the commits, and wait for none of them."""
+        for sink in {one.sink: None for one in committables}:
+            self._commits.submit(self._committers[sink].commit, permit, [one for one in committables if one.sink == sink])
+
+    with patch.object(SinkCoordinator, "_publish", publish_one):
+        yield
+
+
+@mutant
 def does_not_compare_the_output_with_the_job_log() -> Iterator[None]:
     with patch.object(weir.testing.sim.driver, "check_published_output", lambda *args, **options: FirstNumbers()):
         yield

@@ -40,7 +40,7 @@ from weir.protocol.ids import OperatorUid, SlotIncarnation
 from weir.protocol.messages import Acknowledge, TriggerCheckpoint
 from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.job_log import JobLog
-from weir.testing.sim.graphs import JOB, SourceShape
+from weir.testing.sim.graphs import JOB, SINKS_MAX, SourceShape
 from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
@@ -49,7 +49,7 @@ from weir.testing.sim.simulation import MS, US, Simulation
 from weir.testing.sim.sinks import SimCommitter
 from weir.testing.sim.slot import LAYOUT, SimSlot, serialise_messages
 from weir.testing.sim.storage import SimStorage, StoragePort
-from weir.testing.sim.threads import SimExecutor, Threads
+from weir.testing.sim.threads import SimExecutor, SimPool, Threads
 
 
 class DriverObserver(Protocol):
@@ -149,12 +149,13 @@ class SimDriver(Process):
             next_checkpoint=max(start.view.next_checkpoint, self._first.checkpoint),
             restore=point,
         )
+        pool = SimPool([self.executor() for _ in range(SINKS_MAX)])
         self._runner = EffectRunner(
             plan,
             self._port,
             start.log,
             summary_every=scenario.summary_every,
-            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self)),
+            executors=Executors(self.executor(), self.executor(), self.executor(), pool, _StopSignal(self)),
         )
         self._runner.start(
             lambda event: self.simulation.schedule(

@@ -13,6 +13,7 @@ from weir.testing.sim.records import Identity, through
 DIVISORS = (1, 2, 4)
 COLUMNS = tuple(Column(f"k{divisor}", "int64") for divisor in DIVISORS)
 JOB = "sim"
+SINKS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class GraphBuilder:
             stream = self._add("fold", OperatorKind.AGGREGATE, [key], {"divisor": divisor}, stateful=True)
             if rng.random() < 0.25:
                 stream = self._add("map", OperatorKind.MAP, [self._input(stream)])
-        for _ in range(rng.choice((1, 1, 2))):
+        for _ in range(rng.choice((1, 1, SINKS_MAX))):
             self._add("sink", OperatorKind.SINK, [self._input(stream)], stateful=True)
         return LogicalGraph(JOB, tuple(self._operators))
 

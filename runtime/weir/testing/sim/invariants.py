@@ -11,7 +11,7 @@ from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
-from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.protocol.job_log import CheckpointCompleted, CheckpointPublished, GenerationStarted
 from weir.protocol.log_view import LogView
 from weir.protocol.messages import Cancelled, FromSlot, SubtaskFailed
 from weir.storage.layout import log_number
@@ -273,6 +273,8 @@ class InvariantChecker:
                 self._generation_of = creator
             case CheckpointCompleted():
                 self._on_completed(entry)
+            case CheckpointPublished():
+                self._check_recorded(entry.checkpoint)
             case _:
                 pass
 
@@ -424,6 +426,13 @@ class InvariantChecker:
                 missing = {one for one in completed.epoch - published if storage.all_staged[one].committable.sink == sink}
                 if missing:
                     raise Violation(f"{path} of checkpoint {checkpoint} is visible before {min(missing)}")
+
+    def _check_recorded(self, checkpoint: CheckpointId) -> None:
+        """Check that all sinks have committed a checkpoint that the log records as published."""
+        storage = self._cluster.storage
+        missing = self._completed[checkpoint].committed - storage.published.keys() - storage.taken.keys()
+        if missing:
+            raise Violation(f"the log records checkpoint {checkpoint} as published, but {min(missing)} is not visible")
 
     def recorded_as_published(self) -> frozenset[str]:
         """Return the paths of output on the current branch that the log records as published."""
