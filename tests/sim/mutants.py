@@ -23,11 +23,12 @@ from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import Manifest
+from weir.protocol.manifest import AssignerState, Manifest
 from weir.protocol.messages import FromSlot, Heartbeat
 from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
@@ -146,6 +147,17 @@ def loses_the_position_of_a_source() -> Iterator[None]:
         return tuple(replace(split, position=None) for split in unfinished(self))
 
     with patch.object(SimSource, "unfinished", forget):
+        yield
+
+
+@mutant
+def forgets_the_records_of_the_restored_checkpoint() -> Iterator[None]:
+    restored = SplitAssigner.restored
+
+    def forget(state: AssignerState, *others: Any) -> SplitAssigner:
+        return restored(replace(state, records=0), *others)
+
+    with patch.object(SplitAssigner, "restored", forget):
         yield
 
 

@@ -47,7 +47,7 @@ from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
-from weir.protocol.manifest import AssignerState, count_finished
+from weir.protocol.manifest import AssignerState, count_progress
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -403,7 +403,11 @@ class JobMaster:
 
     def _start_generation(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.STARTING, now_ms)
-        return [self._append.append(StartGeneration(self._generation, self._restored, self._next_checkpoint))]
+        records = self._restore.records if self._restore is not None else 0
+        return [
+            Report.starting(self._generation, records=records),
+            self._append.append(StartGeneration(self._generation, self._restored, self._next_checkpoint)),
+        ]
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)
@@ -514,7 +518,7 @@ class JobMaster:
                     effects += self._deployment.send_to_sources(TriggerCheckpoint(self._generation, checkpoint))
                     effects.append(Report.triggered(checkpoint, kind))
                 case AllAcknowledged(pending):
-                    assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
+                    assigners = count_progress(self._assigners_at[pending.checkpoint], pending.operators())
                     self._assigners_at[pending.checkpoint] = assigners
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case ManifestWritten(pending):
@@ -538,7 +542,7 @@ class JobMaster:
         return [
             *self._commits.add(decision.permit, pending.committables()),
             *self._deployment.broadcast(NotifyCheckpointCompleted(self._generation, pending.checkpoint)),
-            Report.completed(self._generation, pending, now_ms=now_ms),
+            Report.completed(self._generation, pending, records=self._restore.records, now_ms=now_ms),
         ]
 
     def on_manifest_written(self, generation: Generation, checkpoint: CheckpointId, now_ms: int) -> list[Effect]:

@@ -14,9 +14,10 @@ from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
-MANIFEST_FORMAT = 3
+MANIFEST_FORMAT = 4
 """In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
-splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest."""
+splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest. Format 4 has the number of
+records of each source (``AssignerState.records``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,15 @@ class AssignerState:
     splits. The assigner assigns these splits before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all
     unassigned splits. In later formats, ``pending`` contains only splits that were assigned before a restore and are unassigned
     now. ``finished``: the number of finished splits. The snapshots of the source contain the splits that are assigned but not
-    finished, with their positions.
+    finished, with their positions. ``records``: the number of records that the source had read up to the checkpoint, in all
+    generations of the branch. Formats 1 to 3 do not contain this number. A job that restores such a checkpoint counts from 0.
     """
 
     pending: tuple[Split, ...]
     finished: int
     split_list: StateFile | None = None
     next: int = 0
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +116,22 @@ class Manifest:
         return tuple(committable for operator in self.operators() for committable in operator.committables)
 
 
-def count_finished(
+def count_progress(
     assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
 ) -> dict[OperatorUid, AssignerState]:
-    """Return the states with the correct number of finished splits.
+    """Return the states with the correct numbers of finished splits and of records.
 
-    In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. ``operators``
-    are the snapshots of the sources. These snapshots contain the splits that are assigned but not finished.
+    In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. The number
+    ``records`` is that of the restored checkpoint. ``operators`` are the snapshots of the sources. These snapshots contain the
+    splits that are assigned but not finished, and the records that were read since the restore.
     """
-    unfinished = dict.fromkeys(assigners, 0)
+    result = dict(assigners)
     for snapshot in operators:
-        if snapshot.operator in unfinished:
-            unfinished[snapshot.operator] += len(snapshot.splits)
-    return {uid: replace(state, finished=state.finished - unfinished[uid]) for uid, state in assigners.items()}
+        state = result.get(snapshot.operator)
+        if state is not None:
+            finished, records = state.finished - len(snapshot.splits), state.records + snapshot.records
+            result[snapshot.operator] = replace(state, finished=finished, records=records)
+    return result
 
 
 def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
@@ -185,11 +191,11 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
     manifest = codec.from_json(Manifest, value)
     if not old:
         return manifest
-    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
+    return replace(manifest, assigners=count_progress(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
 
 
 def _convert_assigners(assigners: object) -> None:
-    """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
+    """Convert the assigner states of formats 1 and 2 to arguments of ``count_progress``."""
     for state in assigners.values() if isinstance(assigners, dict) else ():
         if isinstance(state, dict):
             state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.

@@ -9,7 +9,7 @@ from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
-from weir.protocol.manifest import count_finished
+from weir.protocol.manifest import count_progress
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
     ChannelSnapshot,
@@ -40,13 +40,14 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
 
 
 def snapshot(
-    of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
+    of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False, records: int = 0
 ) -> SubtaskSnapshot:
     """Return the snapshot that the subtask acknowledges. A snapshot of the source contains one unfinished split, unless the
-    subtask has ended. A snapshot of ``totals`` contains a file with all key groups of the subtask."""
+    subtask has ended. ``records``: the number of records that the subtask of the source has read since its deployment. A snapshot
+    of ``totals`` contains a file with all key groups of the subtask."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3, subtask.index)
-        operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)
+        operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,), records=records),)
     else:
         parallelism = of.chains[1].parallelism
         width = 8 // parallelism
@@ -76,7 +77,7 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     assigner = SplitAssigner(split_list("split0", "split1", "rest"))
     for _ in range(2):
         assigner.request()
-    return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
+    return RestorePoint.of_pending(pending, of, count_progress({SOURCE: assigner.snapshot()}, pending.operators()))
 
 
 def split_list(*ids: str) -> SplitList:

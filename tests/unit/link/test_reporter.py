@@ -175,7 +175,7 @@ def test_trigger_and_acknowledgements_and_completion_of_a_checkpoint_are_reporte
     recorder.reporter.on_message(acknowledge())
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
     pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
-    recorder.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
+    recorder.reporter.on_report(Report.completed(ONE, pending, records=9, now_ms=1_031))
     assert recorder.new_events() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),

@@ -33,7 +33,7 @@ def test_a_written_manifest_is_read_back_unchanged() -> None:
 
 def test_a_manifest_is_readable_json() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
-    assert value["format"] == 3
+    assert value["format"] == 4
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
@@ -136,6 +136,15 @@ def test_a_manifest_of_a_weir_version_without_split_lists_is_readable(manifest_f
     assert decode_manifest(encode_manifest(decoded)) == decoded
 
 
+def test_a_manifest_of_a_weir_version_that_did_not_count_records_is_readable() -> None:
+    manifest = manifest_of(1, 7, FILES)
+    value = json.loads(encode_manifest(manifest)) | {"format": 3}
+    del value["assigners"]["flights"]["records"]
+    for operator in (operator for subtask in value["subtasks"] for operator in subtask["operators"]):
+        del operator["records"]
+    assert decode_manifest(json.dumps(value).encode()) == replace(manifest, format=3)
+
+
 def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
     split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
     assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])
@@ -144,7 +153,7 @@ def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 4, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": 5, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])

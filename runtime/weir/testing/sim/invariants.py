@@ -179,6 +179,7 @@ class InvariantChecker:
             if self.view.generation != driver.master.generation:
                 return
             self._check_published(f"{driver.name} ended as {finish.outcome}")
+            self._check_records(driver, finish.outcome)
         if (
             finish.outcome is JobOutcome.SUPERSEDED
             and driver.master is not None
@@ -189,6 +190,12 @@ class InvariantChecker:
             is_fenced = self._cluster.storage.fenced_by > self.view.generation
             if self._generation_of == driver.name and not is_fenced:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
+
+    def _check_records(self, driver: SimDriver, outcome: JobOutcome) -> None:
+        """Check that a finished job reports the number of all input records, however often it has recovered."""
+        records, expected = driver.progress.snapshot().records, sum(all_records(self._cluster.scenario.sources).values())
+        if outcome is JobOutcome.FINISHED and records != expected:
+            raise Violation(f"{driver.name} reports {records} records instead of {expected}")
 
     def _is_replaced_input(self, kind: str) -> bool:
         return kind == "InputError" and self._cluster.input_files.ever_replaced
@@ -399,6 +406,9 @@ class InvariantChecker:
             prefix |= {
                 (uid, _number(split.id)): split.position if isinstance(split.position, int) else 0 for split in unfinished[uid]
             }
+            records = sum(number for (source, _), number in prefix.items() if source == uid)
+            if state.records != records:
+                raise Violation(f"{where}: {state.records} records are counted, but the positions contain {records}")
             if state.finished != state.next - len(unfinished[uid]):
                 raise Violation(
                     f"{where}: {state.finished} of {splits} splits count as finished, but the state is {state}. "
