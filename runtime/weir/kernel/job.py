@@ -47,7 +47,7 @@ from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
-from weir.protocol.manifest import AssignerState, count_progress
+from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -518,7 +518,7 @@ class JobMaster:
                     effects += self._deployment.send_to_sources(TriggerCheckpoint(self._generation, checkpoint))
                     effects.append(Report.triggered(checkpoint, kind))
                 case AllAcknowledged(pending):
-                    assigners = count_progress(self._assigners_at[pending.checkpoint], pending.operators())
+                    assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
                     self._assigners_at[pending.checkpoint] = assigners
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case ManifestWritten(pending):

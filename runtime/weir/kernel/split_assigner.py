@@ -81,7 +81,7 @@ class SplitAssigner:
 
     def snapshot(self) -> AssignerState:
         """Return the state, in which assigned splits count as finished, and whose records end at the restored checkpoint (see
-        ``count_progress``)."""
+        ``count_finished``)."""
         pending = tuple(split.without_payload() for split in self._pending)
         return AssignerState(pending, self._started, self._list.file, self._next, self._records)
 

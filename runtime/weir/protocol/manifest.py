@@ -116,7 +116,7 @@ class Manifest:
         return tuple(committable for operator in self.operators() for committable in operator.committables)
 
 
-def count_progress(
+def count_finished(
     assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
 ) -> dict[OperatorUid, AssignerState]:
     """Return the states with the correct numbers of finished splits and of records.
@@ -191,11 +191,11 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
     manifest = codec.from_json(Manifest, value)
     if not old:
         return manifest
-    return replace(manifest, assigners=count_progress(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
+    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
 
 
 def _convert_assigners(assigners: object) -> None:
-    """Convert the assigner states of formats 1 and 2 to arguments of ``count_progress``."""
+    """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
     for state in assigners.values() if isinstance(assigners, dict) else ():
         if isinstance(state, dict):
             state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.

@@ -9,7 +9,7 @@ from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
-from weir.protocol.manifest import count_progress
+from weir.protocol.manifest import count_finished
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
     ChannelSnapshot,
@@ -77,7 +77,7 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     assigner = SplitAssigner(split_list("split0", "split1", "rest"))
     for _ in range(2):
         assigner.request()
-    return RestorePoint.of_pending(pending, of, count_progress({SOURCE: assigner.snapshot()}, pending.operators()))
+    return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
 
 
 def split_list(*ids: str) -> SplitList:

@@ -15,7 +15,7 @@ from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint, plan_restore, restored_assigners
 from weir.kernel.split_assigner import SplitAssigner, unlisted_splits
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
-from weir.protocol.manifest import AssignerState, count_progress
+from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.snapshots import ChannelSnapshot, Split, SubtaskSnapshot
 
 ALL_ASSIGNED = {SOURCE: AssignerState((), 1)}
@@ -159,7 +159,7 @@ def test_splits_in_the_snapshots_of_a_source_do_not_count_as_finished() -> None:
     of = graph(2)
     states = {SOURCE: AssignerState((), 7, LIST.file, next=7)}
     snapshots = [operator for subtask in of.subtasks() for operator in snapshot(of, subtask).operators]
-    assert count_progress(states, snapshots)[SOURCE].finished == 7 - 2
+    assert count_finished(states, snapshots)[SOURCE].finished == 7 - 2
 
 
 def test_the_records_of_a_checkpoint_continue_after_those_of_the_restored_checkpoint() -> None:
@@ -168,7 +168,7 @@ def test_the_records_of_a_checkpoint_continue_after_those_of_the_restored_checkp
         of = graph(slots)
         subtasks = tuple(snapshot(of, subtask, ended=True, records=records) for subtask in of.subtasks())
         operators = [operator for subtask in subtasks for operator in subtask.operators]
-        return RestorePoint(CheckpointId(1), of, subtasks, count_progress({SOURCE: assigner.snapshot()}, operators))
+        return RestorePoint(CheckpointId(1), of, subtasks, count_finished({SOURCE: assigner.snapshot()}, operators))
 
     def restored(point: RestorePoint) -> SplitAssigner:
         return restored_assigners(point, {SOURCE: LIST})[SOURCE]
