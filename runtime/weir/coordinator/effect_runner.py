@@ -72,8 +72,8 @@ class Executors:
     log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
     manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
     sinks: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-sinks"))
-    commits: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMITS_AT_ONCE_MAX, "weir-commits"))
     stopping: StopSignal = field(default_factory=threading.Event)
+    commits: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMITS_AT_ONCE_MAX, "weir-commits"))
 
     def close(self) -> None:
         """Wait for all queued calls.

@@ -59,7 +59,7 @@ def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[Effe
         CompiledJob(GRAPH, {}, {SINK: sink}),
         storage,
         log,
-        executors=Executors(executor, executor, executor, executor, threading.Event()),
+        executors=Executors(executor, executor, executor, threading.Event(), executor),
     )
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
@@ -190,7 +190,7 @@ def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint 
     log.read()
     executor, master = _ImmediateExecutor(), RecordingMaster()
     plan = CompiledJob(GRAPH, {SOURCE: source}, {SINK: Recording()})
-    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, executor, threading.Event()))
+    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, threading.Event(), executor))
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     first = log.view.next_generation
     for generation, point in enumerate(points, first):

@@ -158,7 +158,7 @@ class SimDriver(Process):
             self._port,
             start.log,
             summary_every=scenario.summary_every,
-            executors=Executors(self.executor(), self.executor(), self.executor(), pool, _StopSignal(self)),
+            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self), pool),
         )
         self._runner.start(
             lambda event: self.simulation.schedule(

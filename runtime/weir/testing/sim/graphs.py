@@ -53,7 +53,8 @@ class GraphBuilder:
 
     def _source(self, number: int) -> OperatorUid:
         uid = self._add("source", OperatorKind.SOURCE, [])
-        lengths = [self._rng.choice((0, 1, 4, 8, 14)) for _ in range(self._rng.choice((1, 2, 2, 3)))]
+        splits = self._rng.choice((1, 2, 2, 3)) * max(1, self._parallelism_max // 8)
+        lengths = [self._rng.choice((0, 1, 4, 8, 14)) for _ in range(splits)]
         self.sources[uid] = SourceShape(tuple(lengths))
         return uid
 
@@ -92,7 +93,7 @@ class GraphBuilder:
                 columns=COLUMNS,
                 schema="",
                 parallelism=parallelism,
-                max_parallelism=self._rng.choice((None, 8, 16)),
+                max_parallelism=self._rng.choice((None, 8, 16)) if self._parallelism_max <= 8 else None,
                 stateful=stateful,
                 config=dict(config) if config else None,
             )
