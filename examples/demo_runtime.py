@@ -116,8 +116,7 @@ def run_and_kill_slot(job: RunningJob, scenario: DemoScenario) -> JobResult:
         elif time.monotonic() - printed_at >= PRINT_EVERY_S:
             printed_at = time.monotonic()
             last = f"checkpoint {now.completed[-1].checkpoint} completed" if now.completed else "no checkpoint yet"
-            again = " since the recovery" if recovered else ""
-            say(f"  {now.records:,} {scenario.records}{again}, {last}")
+            say(f"  {now.records:,} {scenario.records}, {last}")
     result.raise_if_failed()
     if killed is None or not result.progress.recoveries:
         raise DemoFailed(f"{scenario.file} finished before a recovery. Killed process: {killed}.")

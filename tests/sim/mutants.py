@@ -23,11 +23,12 @@ from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import Manifest
+from weir.protocol.manifest import AssignerState, Manifest
 from weir.protocol.messages import FromSlot, Heartbeat
 from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
@@ -150,6 +151,17 @@ def loses_the_position_of_a_source() -> Iterator[None]:
 
 
 @mutant
+def forgets_the_records_of_the_restored_checkpoint() -> Iterator[None]:
+    restored = SplitAssigner.restored
+
+    def forget(state: AssignerState, *others: Any) -> SplitAssigner:
+        return restored(replace(state, records=0), *others)
+
+    with patch.object(SplitAssigner, "restored", forget):
+        yield
+
+
+@mutant
 def deletes_split_lists() -> Iterator[None]:
     """Garbage collection deletes split lists, because ``referenced_files`` does not return them."""
 
@@ -235,6 +247,17 @@ def publishes_the_output_of_each_writer_separately() -> Iterator[None]:
             self._committers[one.sink].commit(permit, [one])
 
     with patch.object(SinkCoordinator, "_publish", publish):
+        yield
+
+
+@mutant
+def records_a_publication_before_all_sinks_have_committed() -> Iterator[None]:
+    def publish_one(self: SinkCoordinator, permit: CommitPermit, committables: Iterable[Committable]) -> None:
+        """Submit the commits, and wait for none of them."""
+        for sink in {one.sink: None for one in committables}:
+            self._commits.submit(self._committers[sink].commit, permit, [one for one in committables if one.sink == sink])
+
+    with patch.object(SinkCoordinator, "_publish", publish_one):
         yield
 
 

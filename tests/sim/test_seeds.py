@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weir.testing.sim.run import run, silence_logs
+from weir.testing.sim.scenario import SLOTS_MAX, make_scenario
 
 SEEDS = 2_000
 CHUNK = 125
@@ -17,6 +18,21 @@ def test_all_invariants_hold_in_125_runs_with_consecutive_seeds(first: int) -> N
     assert not failed, "\n".join(
         f"{result.violation}\n  replay: python -m weir.testing.sim --seed {result.seed} -v" for result in failed
     )
+
+
+@pytest.mark.parametrize("first", range(0, 12, 3))
+def test_all_invariants_hold_in_runs_with_8_to_64_slots(first: int) -> None:
+    silence_logs()
+    failed = [result for seed in range(first, first + 3) if (result := run(seed, wide=True)).violation is not None]
+    assert not failed, "\n".join(
+        f"{result.violation}\n  replay: python -m weir.testing.sim --seed {result.seed} --wide -v" for result in failed
+    )
+
+
+def test_about_one_job_in_a_hundred_is_wide() -> None:
+    slots = [make_scenario(seed).slots for seed in range(2_000)]
+    assert 10 <= sum(one > SLOTS_MAX for one in slots) <= 30
+    assert make_scenario(7, wide=True).slots > SLOTS_MAX >= make_scenario(7, wide=False).slots
 
 
 def test_two_runs_with_the_same_seed_are_identical() -> None:

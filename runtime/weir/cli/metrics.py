@@ -239,6 +239,11 @@ class _JobCollector:
         state.add_metric([self._job, self._snapshot.phase], 1)
         yield state
         yield self._gauge("weir_job_generation", "Grows with each recovery", self._snapshot.generation)
+        # Not a counter, because the number goes back to that of the restored checkpoint after a recovery. Prometheus would take
+        # this decrease for a restart of the counter at 0.
+        yield self._gauge(
+            "weir_job_records", "Records that the sources have read, including before a restore", self._snapshot.records
+        )
         yield self._gauge("weir_driver_slots_rss_bytes", "Peak resident memory of all slots", self._snapshot.peak_rss_bytes)
         yield from self._checkpoints()
         yield from self._recoveries()

@@ -14,6 +14,7 @@ from rich.text import Text
 from weir.cli.logs import ignore_broken_streams
 from weir.coordinator.progress import ProgressSnapshot
 from weir.kernel.job import JobPhase
+from weir.protocol.ids import Generation
 from weir.protocol.messages import describe_restores
 from weir.spark.launch import JobResult, RunningJob
 
@@ -49,7 +50,7 @@ def show_progress(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
     if quiet:
         return _wait(job)
     console = Console(stderr=True)
-    meter = _RateMeter()
+    meter = RateMeter()
     if as_json:
         return _report_periodically(job, lambda snapshot: _log_progress(snapshot, meter.rate(snapshot)))
     if not console.is_terminal:
@@ -96,19 +97,22 @@ def _wait(job: RunningJob) -> JobResult:
     return result
 
 
-class _RateMeter:
+class RateMeter:
     def __init__(self) -> None:
         self._at = time.monotonic()
+        self._generation = Generation(0)
         self._records = 0
 
     def line(self, snapshot: ProgressSnapshot) -> str:
         return describe(snapshot, self.rate(snapshot))
 
     def rate(self, snapshot: ProgressSnapshot) -> float:
-        """Return the records per second since the last call."""
+        """Return the records per second since the last call. Return 0 for the first call in a generation, because the number of
+        records begins with the records of the restored checkpoint."""
         at = time.monotonic()
-        rate = max(0, snapshot.records - self._records) / max(at - self._at, 1e-9)
-        self._at, self._records = at, snapshot.records
+        read = snapshot.records - self._records if snapshot.generation == self._generation else 0
+        rate = max(0, read) / max(at - self._at, 1e-9)
+        self._at, self._generation, self._records = at, snapshot.generation, snapshot.records
         return rate
 
 

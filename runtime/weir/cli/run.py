@@ -223,7 +223,8 @@ def _print_end(ended: JobResult, *, quiet: bool, as_json: bool) -> None:
 
 
 def _end_fields(ended: JobResult) -> dict[str, object]:
-    """Return the job's outcome for JSON. ``records`` is the number of records that the sources read in the last generation."""
+    """Return the job's outcome for JSON. ``records`` is the number of records that the sources have read (see
+    ``ProgressSnapshot``)."""
     progress = ended.progress
     return {
         "outcome": ended.outcome,
@@ -243,7 +244,7 @@ def _summary(ended: JobResult) -> str:
     if progress.completed:
         last = progress.completed[-1]
         lines.append(
-            f"  {progress.records:,} records in the last generation, {progress.completed_total:,} checkpoints "
+            f"  {progress.records:,} records, {progress.completed_total:,} checkpoints "
             f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
         )
     lines += [f"  warning: {warning}" for warning in progress.warnings]

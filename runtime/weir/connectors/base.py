@@ -120,6 +120,9 @@ class Committer(ABC):
     """The part of a sink that commits, aborts or revokes the output of writers. Runs in the coordinator. Every method is
     idempotent.
 
+    The calls of one committer never overlap, but consecutive calls can run in different threads. The committers of different
+    sinks commit the same checkpoint at the same time. If one of them fails, the retry calls ``commit`` of all of them again.
+
     The coordinator calls ``published`` before a generation starts. If the user chooses to revoke unknown output, the
     coordinator calls ``revoke`` and ``reinstate`` after ``published``. While the generation is prepared, the call order is:
     claim -> revoke* -> reinstate* -> commit* -> abort_after. During the preparation, the coordinator commits all unpublished

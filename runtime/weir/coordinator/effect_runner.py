@@ -1,8 +1,9 @@
 """Executes the effects that access storage and sinks, in background executors.
 
 There are three executors: for the job log, for manifests and for sinks. Each executor runs its calls in order. The sink
-executor also prepares recoveries, so the preparation of a recovery starts after all earlier commits. The job master handles
-the results, in the coordinator's loop.
+executor also prepares recoveries, so the preparation of a recovery starts after all earlier commits. A pool of threads commits
+the sinks of one checkpoint at the same time, while the sink executor waits for them. The job master handles the results, in the
+coordinator's loop.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, assert_never
+from typing import Protocol, assert_never
 
 import structlog
 
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.garbage_collector import SUMMARY_EVERY, GarbageCollector
-from weir.coordinator.sinks import SinkCoordinator
-from weir.errors import Retry, Superseded, WeirError
+from weir.coordinator.sinks import Executor, SinkCoordinator, error_text, may_retry
+from weir.errors import Superseded, WeirError
 from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
 from weir.kernel.split_assigner import SplitList, unlisted_splits
@@ -46,20 +47,8 @@ log = structlog.get_logger(__name__)
 
 MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 """Passes an event to the job master, with the time in ms. Returns the effects to execute."""
-
-
-class PendingResult(Protocol):
-    def result(self) -> object:
-        """Wait for the call, and return its result or raise its error."""
-        ...
-
-
-class Executor(Protocol):
-    """The methods of a single-threaded executor that the runner uses."""
-
-    def submit(self, call: Callable[..., Any], /, *args: Any) -> PendingResult: ...
-
-    def shutdown(self, wait: bool = True) -> None: ...
+COMMITS_AT_ONCE_MAX = 8
+"""Maximum number of sinks that commit at the same time."""
 
 
 class StopSignal(Protocol):
@@ -77,20 +66,22 @@ class StopSignal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """One background executor for the job log, one for manifests and one for sinks. Each executor runs its calls in order."""
+    """One background executor for the job log, one for manifests and one for sinks. Each executor runs its calls in order.
+    ``commits`` is a pool: it runs calls at the same time."""
 
     log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
     manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
     sinks: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-sinks"))
     stopping: StopSignal = field(default_factory=threading.Event)
+    commits: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMITS_AT_ONCE_MAX, "weir-commits"))
 
     def close(self) -> None:
         """Wait for all queued calls.
 
-        The log executor closes last, because calls of the sink executor wait for calls of the log executor.
+        The sink executor closes first, because its calls wait for calls of the pool and of the log executor.
         """
         self.stopping.set()
-        for executor in (self.sinks, self.manifests, self.log):
+        for executor in (self.sinks, self.commits, self.manifests, self.log):
             executor.shutdown(wait=True)
 
 
@@ -142,7 +133,13 @@ class EffectRunner:
         self._split_lists: dict[StateFile, SplitList] = {}
         """The split lists of the newest prepared generation."""
         self._numbers = itertools.count()
-        self._sinks = SinkCoordinator(plan, storage, current_view=self._current_view, append=self._append_in_executor)
+        self._sinks = SinkCoordinator(
+            plan,
+            storage,
+            commits=self._executors.commits,
+            current_view=self._current_view,
+            append=self._append_in_executor,
+        )
 
     def start(self, post: Callable[[MasterEvent], None]) -> None:
         self._post = post
@@ -189,7 +186,7 @@ class EffectRunner:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
         except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
-            reason = _reason(error)
+            reason = error_text(error)
             self._post(lambda master, now_ms: master.on_log_failed(request, reason, now_ms))
         else:
             self._open = None
@@ -282,7 +279,7 @@ class EffectRunner:
             manifest = self._manifest(effect)
             self._manifests[pending.checkpoint] = write_manifest(self._storage, self._layout, manifest)
         except BaseException as error:  # noqa: BLE001  # a bug must abort the checkpoint, not hang it
-            reason = _reason(error)
+            reason = error_text(error)
             self._post(lambda master, now_ms: master.on_manifest_failed(generation, pending.checkpoint, reason, now_ms))
         else:
             self._post(
@@ -330,7 +327,7 @@ class EffectRunner:
             self._post(lambda master, now_ms: master.on_log_superseded(superseded, now_ms))
             return
         except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
-            reason, retry = _reason(error), _may_retry(error)
+            reason, retry = error_text(error), may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
         # Submit ``_retain`` before reporting the commit, because the executors accept no calls after the last commit of the job.
@@ -347,7 +344,7 @@ class EffectRunner:
             self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
             return
         except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
-            reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
+            reason, kind, retry = error_text(error), type(error).__name__, may_retry(error)
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
         self._post(lambda master, now_ms: master.on_prepared(split_lists, now_ms, warnings))
@@ -406,17 +403,6 @@ def _best_effort(work: Callable[[], None]) -> None:
         work()
     except Exception:
         log.exception("garbage collection of the checkpoint directory failed")
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, WeirError):
-        return str(error)
-    log.error("cannot execute an effect", exc_info=error)
-    return f"internal error: {type(error).__name__}: {error}"
-
-
-def _may_retry(error: BaseException) -> bool:
-    return isinstance(error, WeirError) and error.retry is Retry.BACKOFF
 
 
 def _wall_ms() -> int:

@@ -269,6 +269,8 @@ class Coordinator:
         for listener in self._listeners:
             listener.on_report(report)
         match report.kind:
+            case ReportKind.STARTING:
+                log.debug("generation starts", generation=report.generation, records=report.records)
             case ReportKind.FAILURE:
                 log.warning("failure, recovering", reason=report.text, generation=report.generation)
             case ReportKind.RECOVERED:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from weir.kernel.effects import Finish, Report, ReportKind
+from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics
@@ -43,9 +44,11 @@ class RecoverySummary:
 class ProgressSnapshot:
     """A consistent view of a job.
 
-    ``records`` is the number of records that the sources of the running generation have read. The counters ``*_total`` are 0
-    when the driver starts. ``completed``, ``aborted``, ``recoveries`` and ``warnings`` each contain at most the newest
-    ``HISTORY_MAX`` items.
+    ``records`` is the number of records that the sources have read: up to the restored checkpoint, and since then. After a
+    recovery or a rollback, it goes back to the number of the restored checkpoint. At the end of a finished or suspended job, it is
+    the number of the last checkpoint. If an older version of Weir took the restored checkpoint, this number is unknown, and
+    ``records`` counts from 0. The counters ``*_total`` are 0 when the driver starts. ``completed``, ``aborted``, ``recoveries``
+    and ``warnings`` each contain at most the newest ``HISTORY_MAX`` items.
     """
 
     phase: JobPhase
@@ -90,6 +93,11 @@ class JobProgress:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _phase: JobPhase = JobPhase.CREATED
     _generation: Generation = Generation(0)
+    _restored_records: int = 0
+    """The number of records up to the checkpoint that the generation restores."""
+    _completed_records: int = 0
+    """The number of records up to the newest checkpoint. The metrics of the slots can be older than this checkpoint."""
+    _outcome: JobOutcome | None = None
     _metrics: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
     _previous: dict[SlotIndex, SlotMetrics] = field(default_factory=dict)
     _completed: list[CheckpointSummary] = field(default_factory=list)
@@ -109,17 +117,14 @@ class JobProgress:
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
         with self._lock:
-            if generation != self._generation:
-                self._metrics.clear()
-                self._previous.clear()
-                self._in_progress.clear()
             if (phase, generation) != (self._phase, self._generation):
                 self._waiting = ""
                 self._restores.clear()
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
-        """Do nothing, because the result of the job contains the outcome."""
+        with self._lock:
+            self._outcome = finish.outcome
 
     def on_message(self, message: FromSlot) -> None:
         if isinstance(message, SlotMetrics):
@@ -141,6 +146,13 @@ class JobProgress:
     def on_report(self, report: Report) -> None:
         with self._lock:
             match report.kind:
+                case ReportKind.STARTING:
+                    assert report.generation is not None
+                    self._generation = report.generation
+                    self._restored_records = self._completed_records = report.records
+                    self._metrics.clear()
+                    self._previous.clear()
+                    self._in_progress.clear()
                 case ReportKind.FAILURE:
                     self._failure = report.text
                 case ReportKind.WAITING_FOR_SLOTS | ReportKind.RETRYING:
@@ -165,6 +177,7 @@ class JobProgress:
                     self._in_progress.discard(report.checkpoint)
                     self._completed.append(_summary(report))
                     self._completed_total += 1
+                    self._completed_records = report.records
                     self._last_completed_ms = _now_ms()
                 case ReportKind.CHECKPOINT_TRIGGERED:
                     assert report.checkpoint is not None
@@ -178,7 +191,7 @@ class JobProgress:
             return ProgressSnapshot(
                 phase=self._phase,
                 generation=self._generation,
-                records=sum(subtask.records_in for subtask in subtasks if subtask.chain in self.source_chains),
+                records=self._records(subtasks),
                 backpressured_ratio_max=self._backpressure(),
                 completed=tuple(self._completed),
                 aborted=tuple(self._aborted),
@@ -197,6 +210,13 @@ class JobProgress:
                 restores=tuple(self._restores.values()),
                 slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),
             )
+
+    def _records(self, subtasks: Iterable[SubtaskMetrics]) -> int:
+        if self._outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED):
+            # The sources can have read records after the last checkpoint. These records have no effect.
+            return self._completed_records
+        read = sum(subtask.records_in for subtask in subtasks if subtask.chain in self.source_chains)
+        return max(self._restored_records + read, self._completed_records)
 
     def _backpressure(self) -> float:
         """Return the highest backpressured ratio of any subtask between its last two metrics messages."""

@@ -1,6 +1,7 @@
 """The coordinator's operations on sinks: commit, commit again after a restore, revoke, reinstate and abort.
 
-All operations on sinks run in the sink executor. This process can be paused between any two steps, while a newer generation
+All operations on sinks run in the sink executor, one after the other, with one exception: the sinks commit the epoch of a
+checkpoint at the same time (``SinkCoordinator.commit``). This process can be paused between any two steps, while a newer generation
 starts. Therefore each step passes the generation to the sink, which fences older generations (``Committer``). To avoid useless
 work, ``prepare`` also reads the log again before it revokes, reinstates, commits or aborts output.
 """
@@ -10,15 +11,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
 from weir.connectors.base import Committer, Epochs, MissingOutput
 from weir.connectors.registry import sink_from
 from weir.coordinator.compiled_job import CompiledJob
-from weir.errors import CheckpointError
+from weir.errors import CheckpointError, Retry, SinkError, Superseded, WeirError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CommitPermit, permit_for_restore
@@ -42,6 +43,20 @@ CurrentView = Callable[[Generation], LogView]
 """Reads the log. Raises StorageError, or Superseded if the log contains a newer generation."""
 
 
+class PendingResult(Protocol):
+    def result(self) -> object:
+        """Wait for the call, and return its result or raise its error."""
+        ...
+
+
+class Executor(Protocol):
+    """The methods of an executor that the coordinator uses."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any) -> PendingResult: ...
+
+    def shutdown(self, wait: bool = True) -> None: ...
+
+
 class SinkCoordinator:
     """Call ``prepare`` for each generation, then ``commit`` for each of its checkpoints, in order."""
 
@@ -50,14 +65,16 @@ class SinkCoordinator:
         plan: CompiledJob,
         storage: CheckpointStorage,
         *,
+        commits: Executor,
         current_view: CurrentView,
         append: Callable[[Entry], None],
     ) -> None:
-        """``append`` appends an entry to the log. ``append`` raises Superseded or StorageError, and CheckpointError for an
-        invalid entry."""
+        """``commits`` is a pool, whose threads commit sinks at the same time. ``append`` appends an entry to the log. ``append``
+        raises Superseded or StorageError, and CheckpointError for an invalid entry."""
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
+        self._commits = commits
         self._current_view = current_view
         self._append = append
         self._committers: dict[OperatorUid, Committer] = {}
@@ -70,14 +87,29 @@ class SinkCoordinator:
         """Publish the epoch of a completed checkpoint, and record the publication in the log. Call ``commit`` in the order of
         the checkpoints.
 
-        Raises Superseded, SinkError, StorageError. After an error, the caller can repeat the call.
+        The sinks commit at the same time. If a sink fails, ``commit`` waits for the other sinks before it raises the error, so no
+        commit is still running when the caller continues.
+
+        Raises Superseded, SinkError, StorageError. After an error, the caller can repeat the call. The repeated call commits all
+        sinks again, because the commit of a sink is idempotent.
         """
         self._publish(permit, epoch_of(committables, after=self.confirmed))
         self._confirm(permit)
 
     def _publish(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        for sink, mine in _by_sink(committables).items():
-            self._committers[sink].commit(permit, mine)
+        """Raises Superseded, SinkError."""
+        running = {
+            sink: self._commits.submit(self._committers[sink].commit, permit, mine)
+            for sink, mine in _by_sink(committables).items()
+        }
+        failures: dict[OperatorUid, BaseException] = {}
+        for sink, call in running.items():
+            try:
+                call.result()
+            except BaseException as error:  # noqa: BLE001  # raised below, after all sinks have ended
+                failures[sink] = error
+        if failures:
+            raise _commit_error(failures)
 
     def _confirm(self, permit: CommitPermit) -> None:
         self._append(CheckpointPublished(permit.generation, permit.checkpoint, uuid.uuid4().hex, _wall_ms()))
@@ -208,6 +240,27 @@ class SinkCoordinator:
 
     def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
         return [(sink, committer) for sink, committer in self._committers.items() if committer.revocable]
+
+
+def _commit_error(failures: Mapping[OperatorUid, BaseException]) -> WeirError:
+    """Return one error for the sinks that could not commit. A retry can help only if it can help all these sinks."""
+    for error in failures.values():
+        if isinstance(error, Superseded):
+            return error
+    text = ". ".join(f"sink '{sink}': {error_text(error)}" for sink, error in failures.items())
+    return SinkError(text, retry=Retry.BACKOFF if all(map(may_retry, failures.values())) else Retry.NEVER)
+
+
+def error_text(error: BaseException) -> str:
+    """Return the text of an error for the user. Log the stack of an unexpected error."""
+    if isinstance(error, WeirError):
+        return str(error)
+    log.error("cannot execute an effect", exc_info=error)
+    return f"internal error: {type(error).__name__}: {error}"
+
+
+def may_retry(error: BaseException) -> bool:
+    return isinstance(error, WeirError) and error.retry is Retry.BACKOFF
 
 
 def not_revoked(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:

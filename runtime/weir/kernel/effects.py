@@ -113,6 +113,7 @@ class Finish:
 
 
 class ReportKind(StrEnum):
+    STARTING = "starting"
     FAILURE = "failure"
     RECOVERED = "recovered"
     WAITING_FOR_SLOTS = "waiting_for_slots"
@@ -135,6 +136,14 @@ class Report:
     pending: PendingCheckpoint | None = None
     value_ms: int | None = None
     """The downtime (RECOVERED), or the duration since the trigger (CHECKPOINT_COMPLETED)."""
+    records: int = 0
+    """The number of records that the sources had read up to the checkpoint that the generation restores (STARTING), or up to the
+    completed checkpoint (CHECKPOINT_COMPLETED)."""
+
+    @classmethod
+    def starting(cls, generation: Generation, *, records: int) -> Report:
+        """The first report of a generation."""
+        return cls(ReportKind.STARTING, "", generation=generation, records=records)
 
     @classmethod
     def failure(cls, generation: Generation, reason: str) -> Report:
@@ -170,9 +179,9 @@ class Report:
         return cls(ReportKind.CHECKPOINT_TRIGGERED, kind, checkpoint=checkpoint)
 
     @classmethod
-    def completed(cls, generation: Generation, pending: PendingCheckpoint, *, now_ms: int) -> Report:
+    def completed(cls, generation: Generation, pending: PendingCheckpoint, *, records: int, now_ms: int) -> Report:
         took_ms = now_ms - pending.triggered_ms
-        return cls(ReportKind.CHECKPOINT_COMPLETED, pending.kind, pending.checkpoint, generation, pending, took_ms)
+        return cls(ReportKind.CHECKPOINT_COMPLETED, pending.kind, pending.checkpoint, generation, pending, took_ms, records)
 
     @classmethod
     def aborted(cls, checkpoint: CheckpointId, reason: str) -> Report:

@@ -404,7 +404,11 @@ class JobMaster:
 
     def _start_generation(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.STARTING, now_ms)
-        return [self._append.append(StartGeneration(self._generation, self._restored, self._next_checkpoint))]
+        records = self._restore.records if self._restore is not None else 0
+        return [
+            Report.starting(self._generation, records=records),
+            self._append.append(StartGeneration(self._generation, self._restored, self._next_checkpoint)),
+        ]
 
     def _prepare(self, now_ms: int) -> list[Effect]:
         self._move(JobPhase.PREPARING, now_ms)
@@ -539,7 +543,7 @@ class JobMaster:
         return [
             *self._commits.add(decision.permit, pending.committables()),
             *self._deployment.broadcast(NotifyCheckpointCompleted(self._generation, pending.checkpoint)),
-            Report.completed(self._generation, pending, now_ms=now_ms),
+            Report.completed(self._generation, pending, records=self._restore.records, now_ms=now_ms),
         ]
 
     def on_manifest_written(

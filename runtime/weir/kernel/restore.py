@@ -64,6 +64,11 @@ class RestorePoint:
                 result[snapshot.operator].append(snapshot)
         return dict(result)
 
+    @property
+    def records(self) -> int:
+        """The number of records that the sources had read up to the checkpoint."""
+        return sum(state.records for state in self.assigners.values())
+
     def committables(self) -> tuple[Committable, ...]:
         return tuple(
             committable for subtask in self.subtasks for operator in subtask.operators for committable in operator.committables

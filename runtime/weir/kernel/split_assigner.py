@@ -31,14 +31,24 @@ class SplitList:
 
 class SplitAssigner:
     """``pending``: splits to assign before the remaining splits of ``split_list``. ``next_split``: index of the first split in
-    ``split_list`` that was never assigned. ``finished``: the number of finished splits."""
+    ``split_list`` that was never assigned. ``finished``: the number of finished splits. ``records``: the number of records that
+    the source has read up to the restored checkpoint."""
 
-    def __init__(self, split_list: SplitList, *, pending: Iterable[Split] = (), next_split: int = 0, finished: int = 0) -> None:
+    def __init__(
+        self,
+        split_list: SplitList,
+        *,
+        pending: Iterable[Split] = (),
+        next_split: int = 0,
+        finished: int = 0,
+        records: int = 0,
+    ) -> None:
         self._list = split_list
         self._pending = deque(pending)
         self._next = next_split
         self._started = finished
         """The number of splits that are assigned or finished."""
+        self._records = records
 
     @classmethod
     def restored(cls, state: AssignerState, unfinished: Iterable[Split], split_list: SplitList) -> SplitAssigner:
@@ -54,6 +64,7 @@ class SplitAssigner:
             pending=[_with_payload(split, split_list) for split in (*unfinished, *pending)],
             next_split=state.next,
             finished=state.finished,
+            records=state.records,
         )
 
     def request(self) -> Split | None:
@@ -69,9 +80,10 @@ class SplitAssigner:
         return split
 
     def snapshot(self) -> AssignerState:
-        """Return the state, in which assigned splits count as finished (see ``count_finished``)."""
+        """Return the state, in which assigned splits count as finished, and whose records end at the restored checkpoint (see
+        ``count_finished``)."""
         pending = tuple(split.without_payload() for split in self._pending)
-        return AssignerState(pending, self._started, self._list.file, self._next)
+        return AssignerState(pending, self._started, self._list.file, self._next, self._records)
 
 
 def unlisted_splits(state: AssignerState) -> tuple[Split, ...]:

@@ -19,7 +19,8 @@ from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Sp
 MANIFEST_FORMAT = 4
 """In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
 splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest. In format 4, the channels are in
-arrays (``Manifest.channels``) instead of in one object for each end of a channel."""
+arrays (``Manifest.channels``) instead of in one object for each end of a channel, and each source has its number of records
+(``AssignerState.records``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,15 @@ class AssignerState:
     splits. The assigner assigns these splits before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all
     unassigned splits. In later formats, ``pending`` contains only splits that were assigned before a restore and are unassigned
     now. ``finished``: the number of finished splits. The snapshots of the source contain the splits that are assigned but not
-    finished, with their positions.
+    finished, with their positions. ``records``: the number of records that the source had read up to the checkpoint, in all
+    generations of the branch. Formats 1 to 3 do not contain this number. A job that restores such a checkpoint counts from 0.
     """
 
     pending: tuple[Split, ...]
     finished: int
     split_list: StateFile | None = None
     next: int = 0
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +127,19 @@ class Manifest:
 def count_finished(
     assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
 ) -> dict[OperatorUid, AssignerState]:
-    """Return the states with the correct number of finished splits.
+    """Return the states with the correct numbers of finished splits and of records.
 
-    In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. ``operators``
-    are the snapshots of the sources. These snapshots contain the splits that are assigned but not finished.
+    In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. The number
+    ``records`` is that of the restored checkpoint. ``operators`` are the snapshots of the sources. These snapshots contain the
+    splits that are assigned but not finished, and the records that were read since the restore.
     """
-    unfinished = dict.fromkeys(assigners, 0)
+    result = dict(assigners)
     for snapshot in operators:
-        if snapshot.operator in unfinished:
-            unfinished[snapshot.operator] += len(snapshot.splits)
-    return {uid: replace(state, finished=state.finished - unfinished[uid]) for uid, state in assigners.items()}
+        state = result.get(snapshot.operator)
+        if state is not None:
+            finished, records = state.finished - len(snapshot.splits), state.records + snapshot.records
+            result[snapshot.operator] = replace(state, finished=finished, records=records)
+    return result
 
 
 def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:

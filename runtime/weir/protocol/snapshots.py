@@ -76,6 +76,8 @@ class OperatorSnapshot:
     splits: tuple[Split, ...] = ()
     """The assigned and unfinished splits of a source, with positions."""
     committables: tuple[Committable, ...] = ()
+    records: int = 0
+    """The number of records that a source has read since its deployment. 0 for other operators."""
 
 
 @dataclass(frozen=True, slots=True)

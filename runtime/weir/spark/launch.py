@@ -50,6 +50,7 @@ from weir.storage.location import open_storage
 from weir.storage.memory import MemoryStorage
 from weir.storage.probe import SharedStorageMarker, probe_storage
 from weir.subtask.settings import SAMPLE_MS, ProcessSettings
+from weir.transport import sockets
 from weir.transport.control import ControlServer
 from weir.transport.handshake import JobCredentials
 
@@ -120,6 +121,8 @@ def _launch(
     first = check_published_output(storage, job.name, committers, revoke_unknown=options.revoke_unknown_output)
     first = skip_known_checkpoints(first, options.start)
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
+    # Each slot has a connection for messages and a connection for heartbeats.
+    sockets.reserve_descriptors(2 * (plan.graph.slots + options.spares), process="The driver")
     return _start(
         plan,
         # Plan again, because an earlier run that was considered dead may have continued the job while Spark was starting.

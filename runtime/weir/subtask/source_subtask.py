@@ -111,4 +111,5 @@ class SourceSubtask(SubtaskRuntime):
         elif item > self._last_checkpoint:
             self._last_checkpoint = item
             splits = tuple(split.without_payload() for split in self.source.unfinished())
-            self._take_snapshot(item, 0, (), (OperatorSnapshot(self.uid, self.subtask.index, splits=splits),))
+            snapshot = OperatorSnapshot(self.uid, self.subtask.index, splits=splits, records=self.records_in)
+            self._take_snapshot(item, 0, (), (snapshot,))

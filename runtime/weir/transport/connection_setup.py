@@ -27,7 +27,7 @@ from weir.transport.poller import READ, WRITE, Poller
 
 M = TypeVar("M", bound=Handshake)
 
-PENDING_HANDSHAKES_MAX = 64
+PENDING_HANDSHAKES_MAX = 256
 """Maximum number of connections in the handshake.
 
 Beyond this number, a new connection replaces the oldest connection that is in the handshake. Valid handshakes take

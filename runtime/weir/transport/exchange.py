@@ -21,14 +21,15 @@ import pyarrow as pa
 from weir.errors import ProtocolError
 from weir.protocol.frames import HEADER_BYTES, Frame, FrameHeader, FrameKind, decode_header
 from weir.protocol.ids import Generation, SlotIndex
+from weir.transport import sockets
 from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, SendQueue
 from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
 from weir.transport.framing import FrameCodec
 from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import READ, Poller
 
-WAITING_MAX = 512
-"""Maximum number of peers that wait for a generation to be opened here.
+WAITING_MAX = 4096
+"""Maximum number of peers that wait for a generation to be opened here. All other slots can wait at the same time.
 
 Beyond this number, a new peer replaces the peer that has waited longest, which then dials again.
 """
@@ -127,8 +128,14 @@ class DataExchange:
 
         ``schemas`` returns the schema of an edge, and raises KeyError for an unknown edge. ``generation`` must be newer than
         all earlier generations, and the previous generation must be closed.
+
+        Raise ConfigError if this process cannot have a connection to every peer, because its limit of file descriptors is too
+        low. The generation is then not open.
         """
         assert not self._is_open and generation > self._newest, f"generation {generation} opened after {self._newest}"
+        others = len(peers.keys() - {own_slot})
+        connected = sum(claim.generation == generation for claim in self._waiting.values())
+        sockets.reserve_descriptors(max(0, others - connected), process=f"Slot {own_slot}")
         self._newest, self._is_open, self._own_slot = generation, True, own_slot
         self._codec = FrameCodec(schemas)
         self._links = {slot: _PeerLink(slot) for slot in peers if slot != own_slot}

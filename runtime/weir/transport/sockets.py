@@ -1,14 +1,20 @@
-"""TCP sockets: listening in a port range, non-blocking connects, buffer sizes."""
+"""TCP sockets: listening in a port range, non-blocking connects, buffer sizes, and the limit of file descriptors."""
 
 from __future__ import annotations
 
 import errno
+import os
+import resource
 import socket
 from typing import Any
 
 from weir.errors import ConfigError
 
-BACKLOG = 128
+BACKLOG = 1024
+"""Number of connections that the operating system keeps until the process accepts them. In a job with 1,024 slots, 1,023 slots
+connect to the same slot at the same time. The operating system can reduce the number (Linux: ``net.core.somaxconn``)."""
+DESCRIPTORS_RESERVED = 256
+"""Number of file descriptors that a process keeps for input files, state files, storage and connections in the handshake."""
 SOCKET_BUFFER_BYTES = 2 * 1024 * 1024
 """The size of two batches, each with 65,536 rows and two int64 columns. The kernel can reduce the size to its own maximum."""
 
@@ -43,6 +49,36 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
         return listener
     where = f"{host} in the port range {first}-{last}"
     raise ConfigError(f"Cannot listen on {where}: {reason}. Free a port, or set another range or host.")
+
+
+def reserve_descriptors(connections: int, *, process: str) -> None:
+    """Make sure that this process can open ``connections`` more sockets. If the soft limit of file descriptors is too low, raise
+    the soft limit.
+
+    Raise ConfigError if the hard limit is too low. ``process`` names this process at the start of the message.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    in_use = len(os.listdir("/proc/self/fd"))
+    needed = in_use + connections + DESCRIPTORS_RESERVED
+    limit = soft_limit_for(needed, soft=soft, hard=hard)
+    if limit is None:
+        raise ConfigError(
+            f"{process} (pid {os.getpid()} on host {socket.gethostname()}) needs {needed:,} file descriptors: {connections:,} for "
+            f"connections, {in_use:,} that are in use, and {DESCRIPTORS_RESERVED:,} in reserve. The limit is {hard:,}. Use fewer "
+            f"slots, or raise the limit of the program that starts this process to {needed:,} or more: `ulimit -n {needed}` in a "
+            "shell, LimitNOFILE in a systemd unit, the limit of the container runtime in Kubernetes, or the limit of the "
+            "NodeManager on YARN."
+        )
+    if limit != soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def soft_limit_for(needed: int, *, soft: int, hard: int) -> int | None:
+    """Return the soft limit with which a process can use ``needed`` descriptors: ``soft`` if it is high enough, otherwise
+    ``needed``. Return None if ``hard`` is lower than ``needed``. RLIM_INFINITY means that there is no limit."""
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return soft
+    return needed if hard == resource.RLIM_INFINITY or hard >= needed else None
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:

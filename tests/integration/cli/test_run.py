@@ -38,17 +38,19 @@ def test_sigterm_suspends_a_job_with_a_final_checkpoint_and_a_resume_completes_t
     assert logged[-1]["event"] == "job ended" and logged[-1]["outcome"] == "suspended"
     committed = pq.read_table(fresh / "output", partitioning=None).num_rows
     assert 0 < committed < 4_000
+    assert logged[-1]["records"] == committed, "the records of a suspended job are those of its last checkpoint"
 
     refused = weir("run", *arguments(fresh))
     assert refused.code == 2, "a job with checkpoints is refused without --resume or --from"
     assert "resume it with --resume, roll back with --from ID" in refused.message
 
-    resumed = weir("run", *arguments(fresh), "--resume", "--output", "json")
+    resumed = weir("run", *arguments(fresh), "--resume", "--parallelism", "3", "--output", "json")
     assert resumed.code == 0
     refuse_tracebacks(resumed.err)
     assert "job finished" in resumed.err
     ended = json.loads(resumed.out)
     assert (ended["job"], ended["outcome"]) == ("small", "finished") and ended["last_checkpoint"] > 0
+    assert ended["records"] == 4_000
     assert totals(fresh / "output") == expected_totals()
 
 

@@ -46,6 +46,7 @@ def values(text: str) -> dict[str, float]:
 
 def test_the_metrics_text_contains_all_metrics_of_a_driver() -> None:
     progress = JobProgress(frozenset({0}), ((0, OperatorUid("in")), (0, OperatorUid("a"))))
+    progress.on_report(Report.starting(ONE, records=500))
     progress.on_phase(JobPhase.RUNNING, ONE)
     one = SubtaskMetrics(0, 1, 10, 9, 8, 7, 4_000_000, 3, 2, 1)
     progress.on_message(
@@ -59,13 +60,14 @@ def test_the_metrics_text_contains_all_metrics_of_a_driver() -> None:
     pending.statistics = CheckpointStatistics(state_bytes=100, checkpointed_bytes=60)
     for number in (7, 8, 9):
         progress.on_report(Report.triggered(CheckpointId(number), CheckpointKind.PERIODIC))
-    progress.on_report(Report.completed(ONE, pending, now_ms=1_250))
+    progress.on_report(Report.completed(ONE, pending, records=505, now_ms=1_250))
     progress.on_report(Report.aborted(CheckpointId(8), "declined"))
     progress.on_report(Report.failure(ONE, "killed"))
     progress.on_report(Report.recovered(ONE, CheckpointId(7), took_ms=1_500))
     found = values(exposition('a "quoted" job', progress.snapshot()).decode())
     of = 'job="a \\"quoted\\" job"'
     assert found[f'weir_job_phase{{{of},phase="running"}}'] == 1
+    assert found[f"weir_job_records{{{of}}}"] == 500 + 10
     assert found[f"weir_job_last_completed_checkpoint_id{{{of}}}"] == 7
     assert found[f"weir_job_last_checkpoint_duration_seconds{{{of}}}"] == 0.25
     assert 0 <= found[f"weir_job_last_completed_checkpoint_age_seconds{{{of}}}"] < 60
@@ -90,7 +92,7 @@ def test_a_new_generation_has_no_checkpoints_in_progress() -> None:
     progress.on_phase(JobPhase.RUNNING, ONE)
     progress.on_report(Report.triggered(CheckpointId(7), CheckpointKind.PERIODIC))
     assert progress.snapshot().in_progress == 1
-    progress.on_phase(JobPhase.STARTING, Generation(2))
+    progress.on_report(Report.starting(Generation(2), records=0))
     assert progress.snapshot().in_progress == 0
 
 

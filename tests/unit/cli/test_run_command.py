@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -83,6 +84,20 @@ def test_a_run_that_fails_before_its_start_exits_with_the_code_of_an_invalid_arg
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
+
+
+def test_a_driver_whose_limit_of_descriptors_is_too_low_for_its_slots_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "small.py").write_text(JOB)
+    arguments = ["run", str(tmp_path / "small.py"), "--checkpoint-dir", str(tmp_path / "cp"), "--parallelism", "1000"]
+    program = (
+        "import sys; from resource import RLIMIT_NOFILE, setrlimit; from weir.cli.app import app; "
+        "setrlimit(RLIMIT_NOFILE, (1500, 1500)); sys.argv[0] = 'weir'; app()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("weir: The driver (pid ") and "2,000 for connections" in done.stderr
+    assert "The limit is 1,500." in done.stderr and "Traceback" not in done.stderr
+    assert not list((tmp_path / "cp").rglob("*.json")), "no generation was started"
 
 
 def test_the_notes_about_a_restore_are_printed_while_the_job_runs(

@@ -57,7 +57,10 @@ def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[Effe
     log = JobLog(storage, LAYOUT)
     log.read()
     runner = EffectRunner(
-        CompiledJob(GRAPH, {}, {SINK: sink}), storage, log, executors=Executors(executor, executor, executor, threading.Event())
+        CompiledJob(GRAPH, {}, {SINK: sink}),
+        storage,
+        log,
+        executors=Executors(executor, executor, executor, threading.Event(), executor),
     )
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
@@ -79,7 +82,7 @@ def test_a_failed_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> No
     sink.error = error
     runner.submit(_commit())
     (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
-    assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
+    assert call[2:4] == ("sink 'out': the disk did not answer", retry is Retry.BACKOFF)
 
 
 def test_an_unexpected_exception_in_a_commit_fails_the_job_and_is_reported_as_the_reason() -> None:
@@ -87,7 +90,7 @@ def test_an_unexpected_exception_in_a_commit_fails_the_job_and_is_reported_as_th
     runner.submit(Prepare(Generation(1), None, None, ()))
     runner.submit(_commit())
     (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
-    assert call[2:4] == ("internal error: ZeroDivisionError: division by zero", False)
+    assert call[2:4] == ("sink 'out': internal error: ZeroDivisionError: division by zero", False)
 
 
 def test_a_panic_in_a_library_fails_the_job() -> None:
@@ -100,7 +103,7 @@ def test_a_panic_in_a_library_fails_the_job() -> None:
     sink.error = Panic("index out of bounds")
     runner.submit(_commit())
     (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
-    assert call[2:4] == ("internal error: Panic: index out of bounds", False)
+    assert call[2:4] == ("sink 'out': internal error: Panic: index out of bounds", False)
 
 
 def test_an_unexpected_exception_in_a_preparation_fails_the_job_and_is_reported_as_the_reason() -> None:
@@ -199,7 +202,7 @@ def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint 
     log.read()
     executor, master = _ImmediateExecutor(), RecordingMaster()
     plan = CompiledJob(GRAPH, {SOURCE: source}, {SINK: Recording()})
-    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, threading.Event()))
+    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, threading.Event(), executor))
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     first = log.view.next_generation
     for generation, point in enumerate(points, first):

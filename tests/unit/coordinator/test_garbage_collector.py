@@ -31,7 +31,10 @@ class _ImmediateExecutor:
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> Future[Any]:
         done: Future[Any] = Future()
-        done.set_result(work(*args))
+        try:
+            done.set_result(work(*args))
+        except BaseException as error:  # noqa: BLE001  # raised by the future
+            done.set_exception(error)
         return done
 
     def shutdown(self, wait: bool = True) -> None:
@@ -80,7 +83,7 @@ class _Run:
             storage,
             self.log,
             summary_every=summary_every,
-            executors=Executors(executor, executor, executor, threading.Event()),
+            executors=Executors(executor, executor, executor, threading.Event(), executor),
         )
         self.runner.start(self.events.append)
         self.start = AppendLog(StartGeneration(view.next_generation, None, view.next_checkpoint))

@@ -40,7 +40,7 @@ def start_during_a_checkpoint_of_another_driver(*, abandonable: frozenset[Checkp
     events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
     runner = EffectRunner(CompiledJob(GRAPH, {}, {}), storage, second_log, abandonable=abandonable)
     runner.start(events.put)
-    (append,) = master.start(0)
+    _, append = master.start(0)
     assert isinstance(append, AppendLog)
     runner.submit(append)
     try:

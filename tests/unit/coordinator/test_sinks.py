@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,8 +15,8 @@ from tests.unit.coordinator.test_log_executor import COLUMNS, GRAPH
 from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput
 from weir.coordinator import sinks
 from weir.coordinator.compiled_job import CompiledJob
-from weir.coordinator.sinks import SinkCoordinator
-from weir.errors import CheckpointError, Superseded, UnknownOutcome
+from weir.coordinator.sinks import Executor, PendingResult, SinkCoordinator
+from weir.errors import CheckpointError, Retry, SinkError, StorageError, Superseded, UnknownOutcome
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.kernel.checkpoints import CommitPermit
@@ -77,6 +80,22 @@ def _graph(*sinks: OperatorUid) -> Any:
 
 def _committable(sink: OperatorUid, generation: int, checkpoint: int) -> Committable:
     return Committable("job", sink, Generation(generation), CheckpointId(checkpoint), 0, None)
+
+
+@dataclass(frozen=True)
+class _WhenAskedFor:
+    """An executor that runs a call only when its result is asked for."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any) -> PendingResult:
+        return _Lazy(partial(work, *args))
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing, because no call is running."""
+
+
+@dataclass(frozen=True)
+class _Lazy:
+    result: Callable[[], object]
 
 
 class JobWithSinks:
@@ -161,9 +180,19 @@ class JobWithSinks:
             ),
         )
 
-    def sink_coordinator(self, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
+    def sink_coordinator(
+        self,
+        append: Callable[[Entry], None] | None = None,
+        *,
+        commits: Executor | None = None,
+        others: dict[OperatorUid, Committer] | None = None,
+    ) -> SinkCoordinator:
         return SinkCoordinator(
-            CompiledJob(GRAPH, {}, {SINK: self.sink}), self.storage, current_view=self.view, append=append or self.append
+            CompiledJob(GRAPH, {}, {SINK: self.sink, **(others or {})}),
+            self.storage,
+            commits=commits or _WhenAskedFor(),
+            current_view=self.view,
+            append=append or self.append,
         )
 
     def view(self, generation: Generation) -> LogView:
@@ -283,6 +312,76 @@ def test_the_epoch_of_a_failed_checkpoint_is_published_once_by_the_next_commit(h
     assert [call for call in history.sink.calls if call.startswith("commit")] == ["commit [1]", "commit [10, 11]", "commit [12]"]
 
 
+class _Failing(Recording):
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error: BaseException | None = error
+
+    def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
+        super().commit(permit, committables)
+        if self.error is not None:
+            raise self.error
+
+
+SECOND, THIRD = OperatorUid("second"), OperatorUid("third")
+
+
+def _commit_ten(history: JobWithSinks, *others: Recording, commits: Executor | None = None) -> Callable[[], SinkCoordinator]:
+    """Prepare generation 2. Return a function that commits checkpoint 10, with output of all sinks."""
+    names = dict(zip((SECOND, THIRD), others, strict=False))
+    one = history.sink_coordinator(commits=commits, others=dict(names))
+    one.prepare(Generation(2), CommitPermit(CheckpointId(1), Generation(2)))
+    history.complete(2, 10)
+
+    def commit() -> SinkCoordinator:
+        one.commit(CommitPermit(CheckpointId(10), Generation(2)), [_committable(sink, 2, 10) for sink in (*names, SINK)])
+        return one
+
+    return commit
+
+
+def _is_published(history: JobWithSinks) -> bool:
+    return history.log.read()[0].restore_point(CheckpointId(10)).published
+
+
+def test_the_sinks_commit_a_checkpoint_at_the_same_time(history: JobWithSinks) -> None:
+    all_commit = threading.Barrier(3, timeout=30)
+
+    class Meeting(Recording):
+        def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
+            if permit.checkpoint == 10:
+                all_commit.wait()
+
+    history.sink = Meeting()
+    with ThreadPoolExecutor(3) as pool:
+        assert _commit_ten(history, Meeting(), Meeting(), commits=pool)().confirmed == 10
+
+
+def test_if_one_sink_fails_the_other_sinks_end_their_commits_before_the_error_is_raised(history: JobWithSinks) -> None:
+    full = _Failing(SinkError("/out: no space left", retry=Retry.BACKOFF))
+    commit = _commit_ten(history, full)
+    with pytest.raises(SinkError, match="^sink 'second': /out: no space left$") as raised:
+        commit()
+    assert raised.value.retry is Retry.BACKOFF
+    assert history.sink.calls[-1] == "commit [10]"
+    assert not _is_published(history), "a checkpoint is published when all sinks have committed it"
+    full.error = None
+    assert commit().confirmed == 10 and _is_published(history)
+
+
+@pytest.mark.parametrize("error", [SinkError("a file is missing"), ZeroDivisionError("division by zero")])
+def test_a_commit_is_not_retried_if_one_of_its_errors_is_permanent(history: JobWithSinks, error: BaseException) -> None:
+    commit = _commit_ten(history, _Failing(StorageError("no answer")), _Failing(error))
+    with pytest.raises(SinkError, match="^sink 'second': no answer. sink 'third': ") as raised:
+        commit()
+    assert raised.value.retry is Retry.NEVER and str(error) in str(raised.value)
+
+
+def test_a_commit_is_superseded_if_one_sink_is_fenced_and_another_sink_fails(history: JobWithSinks) -> None:
+    with pytest.raises(Superseded, match="generation 3"):
+        _commit_ten(history, _Failing(SinkError("full")), _Failing(Superseded("generation 3 controls the output")))()
+
+
 @pytest.mark.parametrize("step", ["revoke", "reinstate"])
 def test_a_paused_process_detects_a_newer_generation_before_its_next_step(history: JobWithSinks, step: str) -> None:
     if step == "reinstate":
@@ -389,6 +488,6 @@ def test_a_checkpoint_counts_as_published_only_after_its_commit_succeeded(histor
         raise CheckpointError("no")
 
     history.sink.commit = refuse  # type: ignore[method-assign]  # it fails from here on
-    with pytest.raises(CheckpointError):
+    with pytest.raises(SinkError, match="no"):
         one.commit(CommitPermit(CheckpointId(10), Generation(2)), (_committable(SINK, 2, 10),))
     assert one.confirmed == 1

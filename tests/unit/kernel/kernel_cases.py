@@ -42,13 +42,14 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
 
 
 def snapshot(
-    of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
+    of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False, records: int = 0
 ) -> SubtaskSnapshot:
     """Return the snapshot that the subtask acknowledges. A snapshot of the source contains one unfinished split, unless the
-    subtask has ended. A snapshot of ``totals`` contains a file with all key groups of the subtask."""
+    subtask has ended. ``records``: the number of records that the subtask of the source has read since its deployment. A snapshot
+    of ``totals`` contains a file with all key groups of the subtask."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3, subtask.index)
-        operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)
+        operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,), records=records),)
     else:
         parallelism = of.chains[1].parallelism
         width = 8 // parallelism

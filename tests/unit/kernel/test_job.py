@@ -118,15 +118,15 @@ class Job:
         assert self.master.phase is JobPhase.RUNNING
         return self
 
-    def acknowledged(self, checkpoint: int, now_ms: int = 0, *, ended: bool = False) -> list[Effect]:
+    def acknowledged(self, checkpoint: int, now_ms: int = 0, *, ended: bool = False, records: int = 0) -> list[Effect]:
         effects: list[Effect] = []
         for subtask in self.subtasks:
-            taken = snapshot(self.graph, subtask, checkpoint=checkpoint, ended=ended)
+            taken = snapshot(self.graph, subtask, checkpoint=checkpoint, ended=ended, records=records)
             effects += self.receive(subtask.index, Acknowledge(self.generation, CheckpointId(checkpoint), (taken,)), now_ms)
         return effects
 
-    def completed(self, checkpoint: int, now_ms: int = 0) -> list[Effect]:
-        self.acknowledged(checkpoint, now_ms)
+    def completed(self, checkpoint: int, now_ms: int = 0, *, records: int = 0) -> list[Effect]:
+        self.acknowledged(checkpoint, now_ms, records=records)
         self.observe(
             self.master.on_manifest_written(
                 self.generation, CheckpointId(checkpoint), restore_point(self.graph).channels, CheckpointStatistics(), now_ms
@@ -265,6 +265,31 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     deploys = sent(Deploy, job.receive(5, register(5), 50))
     assert [deploy.restored_checkpoint for deploy in deploys] == [1, 1]
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
+
+
+def test_a_recovery_continues_with_the_number_of_records_up_to_the_restored_checkpoint() -> None:
+    def reported(kind: ReportKind, effects: Sequence[Effect]) -> list[int]:
+        return [report.records for report in only(Report, effects) if report.kind is kind]
+
+    job = Job().running()
+    for slot in range(SLOTS):
+        job.receive(slot, RequestSplit(job.generation, SOURCE, slot))
+    for checkpoint, records in ((1, 20), (2, 50)):
+        job.observe(job.master.savepoint(0))
+        effects = job.completed(checkpoint, records=records)
+        assert reported(ReportKind.CHECKPOINT_COMPLETED, effects) == [SLOTS * records]
+        (commit,) = only(Commit, effects)
+        job.observe(job.master.on_committed(commit.permit, 5))
+    job.observe(job.master.on_slot_lost(register(1).incarnation, "killed", 10))
+    assert reported(ReportKind.STARTING, job.receive(0, Cancelled(Generation(1)), 20)) == [SLOTS * 50]
+    job.log_created(30)
+    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 30))
+    job.receive(1, register(1), 30)
+    for slot in range(SLOTS):
+        job.receive(slot, Deployed(Generation(2)), 30)
+        job.receive(slot, RequestSplit(Generation(2), SOURCE, slot), 30)
+    job.observe(job.master.savepoint(40))
+    assert reported(ReportKind.CHECKPOINT_COMPLETED, job.completed(3, records=1)) == [SLOTS * 51]
 
 
 def test_a_recovery_chooses_its_restore_point_only_after_the_open_append_and_the_open_commit_have_ended() -> None:

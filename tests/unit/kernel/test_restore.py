@@ -205,6 +205,27 @@ def test_splits_in_the_snapshots_of_a_source_do_not_count_as_finished() -> None:
     assert count_finished(states, snapshots)[SOURCE].finished == 7 - 2
 
 
+def test_the_records_of_a_checkpoint_continue_after_those_of_the_restored_checkpoint() -> None:
+    def checkpoint(assigner: SplitAssigner, *, slots: int, records: int) -> RestorePoint:
+        """Return a checkpoint of a generation whose source subtasks have read ``records`` records each."""
+        of = graph(slots)
+        subtasks = tuple(snapshot(of, subtask, ended=True, records=records) for subtask in of.subtasks())
+        operators = [operator for subtask in subtasks for operator in subtask.operators]
+        return RestorePoint(CheckpointId(1), of, subtasks, count_finished({SOURCE: assigner.snapshot()}, operators))
+
+    def restored(point: RestorePoint) -> SplitAssigner:
+        return restored_assigners(point, {SOURCE: LIST})[SOURCE]
+
+    new = SplitAssigner(LIST)
+    assert [checkpoint(new, slots=2, records=count).records for count in (30, 50)] == [60, 100]
+    first = checkpoint(new, slots=2, records=50)
+    second = checkpoint(restored(first), slots=4, records=7)
+    assert second.records == 100 + 4 * 7
+    assert checkpoint(restored(second), slots=1, records=0).records == second.records
+    assert checkpoint(restored(first), slots=1, records=1).records == 101, "a rollback continues from the older checkpoint"
+    assert second.without([SOURCE]).records == 0, "a source without its state reads all records again"
+
+
 def test_a_checkpoint_of_an_older_version_without_split_lists_can_be_restored() -> None:
     waiting, started, unfinished = Split("a", "payload of a"), Split("b", {"file": "b"}, 9), Split("c", {"file": "c"}, 2)
     state = AssignerState((waiting, started), 4)

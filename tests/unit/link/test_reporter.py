@@ -177,7 +177,7 @@ def test_trigger_and_acknowledgements_and_completion_of_a_checkpoint_are_reporte
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
     (pending.snapshots[SubtaskId(2, 1)],) = acknowledge().snapshots
     pending.statistics = CheckpointStatistics(state_bytes=100, checkpointed_bytes=60)
-    recorder.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
+    recorder.reporter.on_report(Report.completed(ONE, pending, records=9, now_ms=1_031))
     assert recorder.new_events() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtasksAcknowledged(SEVEN, (SubtaskId(2, 1),), 12),

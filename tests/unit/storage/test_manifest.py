@@ -207,6 +207,16 @@ def _old_subtask(subtask: dict[str, Any], chain: int, index: int) -> dict[str, A
     return subtask | {"chain": chain, "index": index, "inputs": inputs if chain else [], "outputs": [] if chain else outputs}
 
 
+def test_a_manifest_of_a_weir_version_that_did_not_count_records_is_readable() -> None:
+    manifest = manifest_of(1, 7, FILES)
+    value = json.loads(encode_manifest(manifest)) | {"format": 3}
+    del value["assigners"]["flights"]["records"]
+    for operator in (operator for subtask in value["subtasks"] for operator in subtask["operators"]):
+        del operator["records"]
+    del value["channels"], value["channel_file"]
+    assert decode_manifest(json.dumps(value).encode()) == manifest
+
+
 def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
     split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
     assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])

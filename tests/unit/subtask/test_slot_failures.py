@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from slot_cases import SOURCE, Bench, Collecting, ListSource, RoundRobin, Rows, Written
 
+from weir.errors import ConfigError
 from weir.operators.base import Batch, PendingSnapshot, Step
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
@@ -94,6 +95,18 @@ def bench_with_triggered_checkpoint(fails: str) -> Bench:
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     return bench
+
+
+def test_a_slot_that_cannot_have_its_connections_fails_the_job_without_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ConfigError("Slot 0 needs 2,000 file descriptors")
+
+    bench = Bench(ListSource([]), Collecting())
+    monkeypatch.setattr(bench, "open_channels", refuse)
+    bench.deploy()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.kind, failed.restartable) == ("ConfigError", False)
+    assert failed.reason == "Slot 0 needs 2,000 file descriptors"
 
 
 def test_an_acknowledgement_that_cannot_be_sent_fails_the_subtask() -> None:

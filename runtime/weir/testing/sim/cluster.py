@@ -15,7 +15,7 @@ from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.invariants import InvariantChecker
 from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
-from weir.testing.sim.scenario import FAULTS_END_NS, SLOTS_MAX, Fault, FaultKind, Scenario
+from weir.testing.sim.scenario import FAULTS_END_NS, Fault, FaultKind, Scenario
 from weir.testing.sim.simulation import MS, Simulation, Violation
 from weir.testing.sim.slot import SimSlot, SlotDriver
 from weir.testing.sim.storage import NO_FAULTS, SimStorage
@@ -84,7 +84,7 @@ class Cluster:
         slots = newest.slots
         if self.scenario.rescales and rng.random() < 0.6:
             lowest = max((operator.parallelism or 1) for operator in self.scenario.logical.operators)
-            slots = rng.randint(lowest, SLOTS_MAX)
+            slots = rng.randint(lowest, self.scenario.slots_max)
         faults_ended = self.simulation.now_ns >= FAULTS_END_NS
         self._launch(slots=slots, rolls_back=self.scenario.rolls_back and not faults_ended and rng.random() < 0.7)
 

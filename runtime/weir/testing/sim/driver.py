@@ -10,6 +10,7 @@ import pyarrow as pa
 from weir.connectors.base import Committer, Source
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, Executors, MasterEvent
+from weir.coordinator.progress import JobProgress
 from weir.coordinator.start import (
     FirstNumbers,
     FromCheckpoint,
@@ -40,7 +41,7 @@ from weir.protocol.ids import OperatorUid, SlotIncarnation
 from weir.protocol.messages import Acknowledge, TriggerCheckpoint
 from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.job_log import JobLog
-from weir.testing.sim.graphs import JOB, SourceShape
+from weir.testing.sim.graphs import JOB, SINKS_MAX, SourceShape
 from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
@@ -49,7 +50,7 @@ from weir.testing.sim.simulation import MS, US, Simulation
 from weir.testing.sim.sinks import SimCommitter
 from weir.testing.sim.slot import LAYOUT, SimSlot, serialise_messages
 from weir.testing.sim.storage import SimStorage, StoragePort
-from weir.testing.sim.threads import SimExecutor, Threads
+from weir.testing.sim.threads import SimExecutor, SimPool, Threads
 
 
 class DriverObserver(Protocol):
@@ -87,6 +88,7 @@ class SimDriver(Process):
         self.slots = slots
         self.master: JobMaster | None = None
         self.finish: Finish | None = None
+        self.progress = JobProgress(frozenset())
         self._rolls_back = rolls_back
         self._first = FirstNumbers()
         self._port = StoragePort(cluster.storage, cluster.threads, self.name)
@@ -141,6 +143,7 @@ class SimDriver(Process):
             scenario.config,
             scenario.retained,
         )
+        self.progress = JobProgress(frozenset(graph.chain_of(uid).index for uid in scenario.sources))
         self.master = JobMaster(
             graph,
             scenario.config,
@@ -149,12 +152,13 @@ class SimDriver(Process):
             next_checkpoint=max(start.view.next_checkpoint, self._first.checkpoint),
             restore=point,
         )
+        pool = SimPool([self.executor() for _ in range(SINKS_MAX)])
         self._runner = EffectRunner(
             plan,
             self._port,
             start.log,
             summary_every=scenario.summary_every,
-            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self)),
+            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self), pool),
         )
         self._runner.start(
             lambda event: self.simulation.schedule(
@@ -202,6 +206,7 @@ class SimDriver(Process):
         if self.cluster.scenario.serialise_messages:
             message = serialise_messages(message)  # type: ignore[arg-type]  # what the slot sent
         if incarnation in self._connections and self.finish is None:
+            self.progress.on_message(message)  # type: ignore[arg-type]  # what the slot sent
             if isinstance(message, Acknowledge):
                 self.simulation.step("acknowledge", f"{incarnation} checkpoint {message.checkpoint}")
             self.execute(self.master.on_message(incarnation, message, self._now_ms()))  # type: ignore[arg-type]  # what the slot sent
@@ -234,11 +239,13 @@ class SimDriver(Process):
                     self.cluster.checker.on_effect(self, effect)
                     self._runner.submit(effect)
                 case Report():
+                    self.progress.on_report(effect)
                     self.simulation.trace(f"{self.name} {effect.kind}: {effect.checkpoint or ''} {effect.text}")
                     self.cluster.checker.on_report(self, effect)
                 case Finish(outcome, reason):
                     self.simulation.trace(f"{self.name} FINISH {outcome} {reason}")
                     self.finish = effect
+                    self.progress.on_finish(effect)
                     self.cluster.on_finished(self, effect)
 
     def running_slots(self) -> list[SimSlot]:

@@ -13,6 +13,7 @@ from weir.testing.sim.records import Identity, through
 DIVISORS = (1, 2, 4)
 COLUMNS = tuple(Column(f"k{divisor}", "int64") for divisor in DIVISORS)
 JOB = "sim"
+SINKS_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,14 @@ class GraphBuilder:
             stream = self._add("fold", OperatorKind.AGGREGATE, [key], {"divisor": divisor}, stateful=True)
             if rng.random() < 0.25:
                 stream = self._add("map", OperatorKind.MAP, [self._input(stream)])
-        for _ in range(rng.choice((1, 1, 2))):
+        for _ in range(rng.choice((1, 1, SINKS_MAX))):
             self._add("sink", OperatorKind.SINK, [self._input(stream)], stateful=True)
         return LogicalGraph(JOB, tuple(self._operators))
 
     def _source(self, number: int) -> OperatorUid:
         uid = self._add("source", OperatorKind.SOURCE, [])
-        lengths = [self._rng.choice((0, 1, 4, 8, 14)) for _ in range(self._rng.choice((1, 2, 2, 3)))]
+        splits = self._rng.choice((1, 2, 2, 3)) * max(1, self._parallelism_max // 8)
+        lengths = [self._rng.choice((0, 1, 4, 8, 14)) for _ in range(splits)]
         self.sources[uid] = SourceShape(tuple(lengths))
         return uid
 
@@ -91,7 +93,7 @@ class GraphBuilder:
                 columns=COLUMNS,
                 schema="",
                 parallelism=parallelism,
-                max_parallelism=self._rng.choice((None, 8, 16)),
+                max_parallelism=self._rng.choice((None, 8, 16)) if self._parallelism_max <= 8 else None,
                 stateful=stateful,
                 config=dict(config) if config else None,
             )

@@ -11,7 +11,7 @@ from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
-from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.protocol.job_log import CheckpointCompleted, CheckpointPublished, GenerationStarted
 from weir.protocol.log_view import LogView
 from weir.protocol.messages import Cancelled, FromSlot, SubtaskFailed
 from weir.storage.layout import log_number
@@ -179,6 +179,7 @@ class InvariantChecker:
             if self.view.generation != driver.master.generation:
                 return
             self._check_published(f"{driver.name} ended as {finish.outcome}")
+            self._check_records(driver, finish.outcome)
         if (
             finish.outcome is JobOutcome.SUPERSEDED
             and driver.master is not None
@@ -189,6 +190,12 @@ class InvariantChecker:
             is_fenced = self._cluster.storage.fenced_by > self.view.generation
             if self._generation_of == driver.name and not is_fenced:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
+
+    def _check_records(self, driver: SimDriver, outcome: JobOutcome) -> None:
+        """Check that a finished job reports the number of all input records, however often it has recovered."""
+        records, expected = driver.progress.snapshot().records, sum(all_records(self._cluster.scenario.sources).values())
+        if outcome is JobOutcome.FINISHED and records != expected:
+            raise Violation(f"{driver.name} reports {records} records instead of {expected}")
 
     def _is_replaced_input(self, kind: str) -> bool:
         return kind == "InputError" and self._cluster.input_files.ever_replaced
@@ -273,6 +280,8 @@ class InvariantChecker:
                 self._generation_of = creator
             case CheckpointCompleted():
                 self._on_completed(entry)
+            case CheckpointPublished():
+                self._check_recorded(entry.checkpoint)
             case _:
                 pass
 
@@ -404,6 +413,9 @@ class InvariantChecker:
             prefix |= {
                 (uid, _number(split.id)): split.position if isinstance(split.position, int) else 0 for split in unfinished[uid]
             }
+            records = sum(number for (source, _), number in prefix.items() if source == uid)
+            if state.records != records:
+                raise Violation(f"{where}: {state.records} records are counted, but the positions contain {records}")
             if state.finished != state.next - len(unfinished[uid]):
                 raise Violation(
                     f"{where}: {state.finished} of {splits} splits count as finished, but the state is {state}. "
@@ -431,6 +443,13 @@ class InvariantChecker:
                 missing = {one for one in completed.epoch - published if storage.all_staged[one].committable.sink == sink}
                 if missing:
                     raise Violation(f"{path} of checkpoint {checkpoint} is visible before {min(missing)}")
+
+    def _check_recorded(self, checkpoint: CheckpointId) -> None:
+        """Check that all sinks have committed a checkpoint that the log records as published."""
+        storage = self._cluster.storage
+        missing = self._completed[checkpoint].committed - storage.published.keys() - storage.taken.keys()
+        if missing:
+            raise Violation(f"the log records checkpoint {checkpoint} as published, but {min(missing)} is not visible")
 
     def recorded_as_published(self) -> frozenset[str]:
         """Return the paths of output on the current branch that the log records as published."""

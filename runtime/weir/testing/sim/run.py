@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from weir.testing.sim.cluster import Cluster
-from weir.testing.sim.scenario import DEADLINE_NS, EVENTS_MAX, Scenario, make_scenario
+from weir.testing.sim.scenario import DEADLINE_NS, Scenario, make_scenario
 from weir.testing.sim.simulation import MS, Simulation, Violation
 from weir.testing.sim.threads import Threads
 
@@ -31,19 +31,21 @@ class RunResult:
     """Number of late log entries. An entry is late if another entry with the same number was already trimmed."""
 
 
-def run(seed: int, *, verbose: bool = False, scenario: Scenario | None = None) -> RunResult:
-    """Run one seed. The result is deterministic. A violation is returned, not raised."""
-    chosen = scenario or make_scenario(seed)
+def run(seed: int, *, verbose: bool = False, wide: bool | None = None, scenario: Scenario | None = None) -> RunResult:
+    """Run one seed. The result is deterministic. A violation is returned, not raised. ``wide``: see ``make_scenario``."""
+    chosen = scenario or make_scenario(seed, wide=wide)
     simulation = Simulation(seed, verbose=verbose)
     cluster = Cluster(simulation, chosen, _THREADS)
     violation: str | None = None
     try:
-        simulation.run(lambda: cluster.finished, deadline_ns=DEADLINE_NS, events_max=EVENTS_MAX)
+        simulation.run(lambda: cluster.finished, deadline_ns=DEADLINE_NS, events_max=chosen.events_max)
         if not cluster.finished:
             raise Violation("the event queue is empty, and the job has not ended")
         zombies_end_ns = simulation.now_ns + ZOMBIE_TIMEOUT_NS
         simulation.run(
-            lambda: not any(process.alive for process in cluster.processes), deadline_ns=zombies_end_ns, events_max=2 * EVENTS_MAX
+            lambda: not any(process.alive for process in cluster.processes),
+            deadline_ns=zombies_end_ns,
+            events_max=2 * chosen.events_max,
         )
         cluster.checker.on_end()
     except Violation as error:

@@ -15,10 +15,19 @@ from weir.testing.sim.simulation import MS
 from weir.testing.sim.storage import StorageFaults
 
 SLOTS_MAX = 4
+WIDE_SLOTS = {8: 6, 16: 8, 32: 5, 64: 1}
+"""The numbers of slots of wide jobs, with their weights. A run with 64 slots takes a hundred times as long as a run with few
+slots."""
+WIDE_TIMEOUT_MS_PER_SLOT = 30
+"""Minimum timeout of a checkpoint of a wide job, per slot."""
+WIDE_RATIO = 0.01
+"""The share of seeds with a wide job."""
 FAULTS_END_NS = 1_200 * MS
 """No fault occurs after this time, so the job must then end."""
 DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
+"""Maximum number of events of a run. A run that needs more events counts as a job that never ends."""
+WIDE_EVENTS_MAX = 4_000_000
 CHECKPOINT_TIMEOUT_MS_MIN = 40
 """Minimum timeout of a checkpoint, multiplied by the slowness of the network. With a shorter timeout, nearly every checkpoint of a
 job with large records would time out, so the job would not end."""
@@ -109,13 +118,22 @@ class Scenario:
     restore_step_ns: int = 0
     """Duration of one step of a restore. A restore has several steps for each file. So the whole restore can exceed the deploy
     timeout, although each step is shorter than this timeout."""
+    slots_max: int = SLOTS_MAX
+    """Maximum number of slots after a change of the parallelism."""
+    events_max: int = EVENTS_MAX
     restore_hangs_at: int = 0
     """Number of the restore step that takes RESTORE_HANGS_NS, counted over all restores of the run. 0: no step."""
 
 
-def make_scenario(seed: int) -> Scenario:
+def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
+    """``wide``: whether the job is wide. None: the seed decides."""
     rng = random.Random(f"scenario {seed}")
     slots = rng.choice((1, 2, 2, 3, 3, 4))
+    # Use separate random numbers, so that the other seeds stay the same.
+    width = random.Random(f"width {seed}")
+    is_wide = width.random() < WIDE_RATIO if wide is None else wide
+    if is_wide:
+        slots = width.choices(tuple(WIDE_SLOTS), tuple(WIDE_SLOTS.values()))[0]
     maker = GraphBuilder(rng, slots)
     logical = maker.make()
     calm = rng.random() < 0.1
@@ -174,6 +192,8 @@ def make_scenario(seed: int) -> Scenario:
         restore_step_ns=restores.choice((100, 250)) * MS if slow_restores else 0,
         restore_hangs_at=restores.randint(1, 20) if restores.random() < 0.15 else 0,
     )
+    if is_wide:
+        scenario = _with_wide_limits(scenario)
     scenario = _with_feasible_checkpoints(scenario)
     separate = random.Random(f"stalls {seed}")
     return _with_stalls(separate, scenario) if faults and separate.random() < 0.3 else scenario
@@ -201,6 +221,14 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
         log_attempts_max=4,
         storage_retry_ms=5,
     )
+
+
+def _with_wide_limits(scenario: Scenario) -> Scenario:
+    """Give a wide job more time and more events. A subtask handles the barrier of each upstream subtask in a separate step."""
+    checkpoints = scenario.config.checkpoints
+    checkpoints = replace(checkpoints, timeout_ms=max(checkpoints.timeout_ms, WIDE_TIMEOUT_MS_PER_SLOT * scenario.slots))
+    config = replace(scenario.config, checkpoints=checkpoints)
+    return replace(scenario, config=config, slots_max=scenario.slots, events_max=WIDE_EVENTS_MAX)
 
 
 def _with_feasible_checkpoints(scenario: Scenario) -> Scenario:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weir.testing.sim.simulation import MS, US, Simulation
@@ -134,8 +134,13 @@ class SimExecutor:
         return future
 
     @property
+    def load(self) -> int:
+        """Number of calls that run or wait."""
+        return len(self._queue) + (self._thread is not None)
+
+    @property
     def is_idle(self) -> bool:
-        return self._thread is None and not self._queue
+        return self.load == 0
 
     def cancel_queued(self) -> None:
         self._queue.clear()
@@ -235,3 +240,17 @@ class SimExecutor:
         if self._simulation.chance_of_delay(0.03):
             return self._simulation.between(1 * MS, 40 * MS)
         return self._simulation.between(50 * US, 1 * MS)
+
+
+class SimPool:
+    """A pool of threads, which run calls at the same time: each storage call of one thread can precede or follow the storage
+    calls of the other threads."""
+
+    def __init__(self, executors: Sequence[SimExecutor]) -> None:
+        self._executors = executors
+
+    def submit(self, work: Callable[..., Any], /, *args: Any) -> SimFuture:
+        return min(self._executors, key=lambda executor: executor.load).submit(work, *args)
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing, because queued calls are dropped when the process dies."""
