@@ -14,18 +14,32 @@ from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
-MANIFEST_FORMAT = 3
+MANIFEST_FORMAT = 4
 """In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
-splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest."""
+splits of a source are in a split list instead of in each manifest. In format 4, a source can have several split lists
+(``AssignerState.split_lists``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitListFile:
+    """The state file of a split list. The indexes of its splits are ``first`` to ``first + file.rows - 1``."""
+
+    first: int
+    file: StateFile
+
+    def contains(self, index: int) -> bool:
+        return self.first <= index < self.first + self.file.rows
 
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
     """The state of one source's split assigner at the trigger of the checkpoint.
 
-    ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
-    have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: unassigned
-    splits. The assigner assigns these splits before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all
+    ``split_lists``: the state files with the splits of the source, in the order of assignment. The newest list also contains what
+    the source knew when it found these splits (``known`` of ``Source.discover``), so a restore finds all later splits again. A
+    list is absent if it is not the newest one and all its splits are finished. Only manifests of formats 1 and 2 have no split
+    list. ``next``: the index of the first split in ``split_lists`` that was never assigned. ``pending``: unassigned splits. The
+    assigner assigns these splits before the splits from index ``next`` on. In formats 1 and 2, ``pending`` contains all
     unassigned splits. In later formats, ``pending`` contains only splits that were assigned before a restore and are unassigned
     now. ``finished``: the number of finished splits. The snapshots of the source contain the splits that are assigned but not
     finished, with their positions.
@@ -33,7 +47,7 @@ class AssignerState:
 
     pending: tuple[Split, ...]
     finished: int
-    split_list: StateFile | None = None
+    split_lists: tuple[SplitListFile, ...] = ()
     next: int = 0
 
 
@@ -104,7 +118,7 @@ class Manifest:
 
         The returned files must not be deleted while the checkpoint is kept.
         """
-        lists = [state.split_list for state in self.assigners.values() if state.split_list is not None]
+        lists = [listed.file for state in self.assigners.values() for listed in state.split_lists]
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
         files |= {(file.path, file.offset): file for file in lists}
         return tuple(files[location] for location in sorted(files))
@@ -116,16 +130,35 @@ class Manifest:
 def count_finished(
     assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
 ) -> dict[OperatorUid, AssignerState]:
-    """Return the states with the correct number of finished splits.
+    """Return the states with the correct number of finished splits, and without the split lists that no restore needs.
 
     In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. ``operators``
     are the snapshots of the sources. These snapshots contain the splits that are assigned but not finished.
     """
-    unfinished = dict.fromkeys(assigners, 0)
+    unfinished: dict[OperatorUid, list[Split]] = {uid: [] for uid in assigners}
     for snapshot in operators:
         if snapshot.operator in unfinished:
-            unfinished[snapshot.operator] += len(snapshot.splits)
-    return {uid: replace(state, finished=state.finished - unfinished[uid]) for uid, state in assigners.items()}
+            unfinished[snapshot.operator] += snapshot.splits
+    return {
+        uid: replace(
+            state,
+            finished=state.finished - len(unfinished[uid]),
+            split_lists=_needed_lists(state, (*unfinished[uid], *state.pending)),
+        )
+        for uid, state in assigners.items()
+    }
+
+
+def _needed_lists(state: AssignerState, begun: Iterable[Split]) -> tuple[SplitListFile, ...]:
+    """``begun``: the splits that are assigned or were assigned before a restore, and are not finished."""
+    indexes = [split.index for split in begun if split.index is not None]
+    return tuple(
+        listed
+        for listed in state.split_lists
+        if listed == state.split_lists[-1]
+        or listed.first + listed.file.rows > state.next
+        or any(listed.contains(index) for index in indexes)
+    )
 
 
 def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
@@ -179,19 +212,22 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
         raise ProtocolError(
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
-    old = type(written) is int and written < 3
-    if old:
-        _convert_assigners(value.get("assigners"))
-    manifest = codec.from_json(Manifest, value)
-    if not old:
+    if type(written) is not int or written == MANIFEST_FORMAT:
+        return codec.from_json(Manifest, value)
+    _convert_assigners(value.get("assigners"))
+    manifest = replace(codec.from_json(Manifest, value), format=MANIFEST_FORMAT)
+    if written == 3:
         return manifest
-    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
+    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()))
 
 
 def _convert_assigners(assigners: object) -> None:
-    """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
+    """Convert the assigner states of older formats. The states of formats 1 and 2 are arguments of ``count_finished``."""
     for state in assigners.values() if isinstance(assigners, dict) else ():
         if isinstance(state, dict):
+            split_list = state.pop("split_list", None)
+            if split_list is not None:
+                state["split_lists"] = [{"first": 0, "file": split_list}]
             state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.
             assigned, finished = state.pop("assigned", None), state.get("finished")
             if isinstance(assigned, list) and isinstance(finished, int):

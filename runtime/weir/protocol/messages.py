@@ -116,6 +116,9 @@ class SubtaskEnded:
 
 @dataclass(frozen=True, slots=True)
 class RequestSplit:
+    """A subtask has at most one open request. If the coordinator can discover more splits but has none now, it answers when it
+    has discovered one. Until then, the subtask is idle."""
+
     generation: Generation
     operator: OperatorUid
     subtask: int
@@ -240,7 +243,7 @@ class NotifyCheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` is None if no splits remain.
+    """The answer to RequestSplit. ``split`` is None if no splits remain and none can be discovered.
 
     ``precedes`` is the next checkpoint to be triggered. The assignment arrives before the barrier of the checkpoint ``precedes``.
     """

@@ -62,6 +62,7 @@ class PlannedRun:
             generation=max(view.next_generation, first.generation),
             next_checkpoint=max(view.next_unused_checkpoint, first.checkpoint),
             restore=restore_point(manifest).without(self.non_restored) if manifest is not None else None,
+            discover_every_ms=self.plan.discover_every_ms,
         )
 
 

@@ -181,7 +181,9 @@ class Splits(Source):
         raise AssertionError("only slots read splits")
 
 
-def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint | None) -> list[dict[OperatorUid, SplitList]]:
+def _prepared(
+    storage: CheckpointStorage, source: Source, *points: RestorePoint | None
+) -> list[dict[OperatorUid, tuple[SplitList, ...]]]:
     """Prepare one generation for each restore point, in one process. Return the split lists of each generation."""
     log = JobLog(storage, LAYOUT)
     log.read()
@@ -214,7 +216,7 @@ class CountingStorage(MemoryStorage):
 def test_the_splits_of_a_source_are_enumerated_once_and_their_list_is_read_once_per_process() -> None:
     storage, source = CountingStorage(), Splits()
     (listed,) = _prepared(storage, source, None)
-    state = AssignerState((), 0, listed[SOURCE].file)
+    state = AssignerState((), 0, (listed[SOURCE][0].reference,))
     assert _prepared(storage, source, _point(state), _point(state)) == [listed, listed]
     assert (source.enumerated, storage.reads) == (1, 1)
 
@@ -223,13 +225,13 @@ def test_a_restore_writes_the_pending_splits_of_a_checkpoint_of_an_older_version
     storage, source = CountingStorage(), Splits()
     state = AssignerState((Split("started", {"file": "s"}, 7), Split("c", {"file": "c"})), 1)
     (listed,) = _prepared(storage, source, _point(state))
-    assert listed[SOURCE].splits == (Split("c", {"file": "c"}, index=0),)
+    assert [one.splits for one in listed[SOURCE]] == [(Split("c", {"file": "c"}, index=0),)]
     assert source.enumerated == 0
-    assert _prepared(storage, source, _point(AssignerState((), 0, listed[SOURCE].file))) == [listed]
+    assert _prepared(storage, source, _point(AssignerState((), 0, (listed[SOURCE][0].reference,)))) == [listed]
 
 
 def test_the_split_lists_of_two_preparations_have_different_paths() -> None:
     storage, source = CountingStorage(), Splits()
     first, second = _prepared(storage, source, None, None)
-    assert first[SOURCE].splits == second[SOURCE].splits
-    assert first[SOURCE].file.path != second[SOURCE].file.path
+    assert first[SOURCE][0].splits == second[SOURCE][0].splits
+    assert first[SOURCE][0].file.path != second[SOURCE][0].file.path

@@ -9,7 +9,15 @@ from tests.unit.storage.storage_builders import JOB, UID, manifest_of
 from weir.errors import CheckpointError, ProtocolError
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.log_view import CheckpointRecord
-from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics, decode_manifest, encode_manifest
+from weir.protocol.manifest import (
+    MANIFEST_FORMAT,
+    AssignerState,
+    Manifest,
+    SplitListFile,
+    aggregate_statistics,
+    decode_manifest,
+    encode_manifest,
+)
 from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import checkpoint_statistics, read_manifest, write_manifest
@@ -33,7 +41,7 @@ def test_a_written_manifest_is_read_back_unchanged() -> None:
 
 def test_a_manifest_is_readable_json() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
-    assert value["format"] == 3
+    assert value["format"] == 4
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
@@ -136,6 +144,16 @@ def test_a_manifest_of_a_weir_version_without_split_lists_is_readable(manifest_f
     assert decode_manifest(encode_manifest(decoded)) == decoded
 
 
+def test_a_manifest_of_a_weir_version_with_one_split_list_per_source_is_readable() -> None:
+    split_list = StateFile("state/flights/g1-c1-s0-splits.0.arrow", 10, "xxh3:01", 3)
+    manifest = manifest_of(1, 7, FILES, split_list=split_list)
+    value = json.loads(encode_manifest(manifest)) | {"format": 3}
+    (listed,) = value["assigners"]["flights"].pop("split_lists")
+    value["assigners"]["flights"]["split_list"] = listed["file"]
+    assert decode_manifest(json.dumps(value).encode()) == manifest
+    assert manifest.assigners[OperatorUid("flights")].split_lists == (SplitListFile(0, split_list),)
+
+
 def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
     split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
     assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])
@@ -144,7 +162,7 @@ def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 4, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": MANIFEST_FORMAT + 1, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])
