@@ -179,8 +179,9 @@ class Cluster:
         self.storage.faults = NO_FAULTS
         if self.follows:
             self.follows = False
-            driver = self.drivers[-1]
-            driver.deliver(lambda: driver.feed(lambda master, now_ms: master.suspend(now_ms)))
+            # Without periodic checkpoints, a driver of an older generation finds out only now that it is superseded.
+            for driver in self.drivers:
+                driver.deliver(partial(driver.feed, lambda master, now_ms: master.suspend(now_ms)))
 
     def _take_output(self) -> None:
         """Let a consumer take some of the output that the log records as published. If a power cut could still remove the log
