@@ -57,7 +57,7 @@ class Source(ABC):
     """A source of splits.
 
     A source either is bounded, or discovers splits while the job runs. The coordinator lists a bounded source once, with
-    ``splits``. If ``discover_every_ms`` is not None, the coordinator starts with ``known_after(())`` and then calls ``discover``
+    ``splits``. If ``discover_every_ms`` is not None, it calls ``discover`` with ``known_after(())`` when the job starts, and then
     again and again, outside its loop. Such a source never ends: the job runs until it is stopped.
 
     The value ``known`` describes the input for which ``discover`` has already returned splits. The coordinator stores ``known``

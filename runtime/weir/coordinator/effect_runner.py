@@ -358,8 +358,8 @@ class EffectRunner:
     def _prepare(self, effect: Prepare) -> None:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         try:
-            warnings = self._sinks.prepare(effect.generation, effect.permit)
-            split_lists = self._list_splits(effect)
+            warnings = [*self._sinks.prepare(effect.generation, effect.permit)]
+            split_lists = self._list_splits(effect, warnings)
         except Superseded as error:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
@@ -374,12 +374,13 @@ class EffectRunner:
 
     # ---- splits ----------------------------------------------------------------------------------
 
-    def _list_splits(self, effect: Prepare) -> dict[OperatorUid, tuple[SplitList, ...]]:
+    def _list_splits(self, effect: Prepare, warnings: list[str]) -> dict[OperatorUid, tuple[SplitList, ...]]:
         """Return the split lists of each source, oldest first. Write the split lists of new sources, and of sources whose state an
         older version wrote without a split list. Read the other split lists from the checkpoint, unless this process has read
         them before.
 
-        If a source begins to discover splits, add an empty split list that contains what the source knows. The names of split
+        If a restored source begins to discover splits, add an empty split list that contains what the source knows. Warnings about
+        the input are added to ``warnings``. The names of split
         lists contain the generation. Only one process runs a generation, so the names are unique.
         """
         graph, point = self._plan.graph, effect.point
@@ -394,8 +395,10 @@ class EffectRunner:
         lists: dict[OperatorUid, tuple[SplitList, ...]] = {}
         for uid in effect.enumerate_sources:
             source = self._plan.sources[uid]
-            splits = source.splits(graph.chain_of(uid).parallelism) if source.discover_every_ms is None else ()
-            lists[uid] = (write_split_list(files, uid, splits, known=self._known_after(uid, ())),)
+            parallelism, known = graph.chain_of(uid).parallelism, self._known_after(uid, ())
+            found = Discovered(source.splits(parallelism), None) if known is None else source.discover(known, parallelism)
+            lists[uid] = (write_split_list(files, uid, found.splits, known=found.known),)
+            warnings += found.warnings
         if point is not None:
             with StateReader(self._storage, self._layout, point.checkpoint) as reader:
                 for uid, state in point.assigners.items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weir.errors import GraphError, ProtocolError, RestoreError
-from weir.graph.compatibility import check_restorable
+from weir.graph.compatibility import check_restorable, ended_sources, incomplete_sources
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
@@ -69,6 +69,8 @@ def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
             checkpointed=old.logical,
             max_parallelism=old.max_parallelism,
             allow_non_restored_state=version.allow_non_restored_state,
+            ended=ended_sources(manifest, old),
+            incomplete=incomplete_sources(manifest),
         )
     except (RestoreError, GraphError) as error:
         return CompatibilityResult(str(error))

@@ -20,7 +20,7 @@ from weir.coordinator.start import (
     find_start,
     restore_point,
 )
-from weir.errors import InputError
+from weir.errors import InputError, Retry
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import (
@@ -305,8 +305,8 @@ class SimInput(Source):
     def discover(self, known: JsonValue, parallelism: int) -> Discovered:
         assert isinstance(known, int)
         simulation = self._cluster.simulation
-        if simulation.chance_of_delay(0.1):
-            raise InputError("the input cannot be listed")
+        if simulation.chance_of_delay(0.03):
+            raise InputError("the input cannot be listed", retry=Retry.BACKOFF)
         splits = self._cluster.input_files.discover(self._uid, self._shape, known, now_ns=simulation.now_ns)
         simulation.step("discover", f"{len(splits)} splits of {self._uid}")
         return Discovered(splits, known + len(splits))
