@@ -14,6 +14,7 @@ from weir.graph.compatibility import check_restorable, ended_sources, incomplete
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
+from weir.graph.state_checks import follows
 from weir.protocol import codec
 from weir.protocol.manifest import Manifest
 from weir.storage.layout import STAGED_KIND
@@ -74,7 +75,12 @@ def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
         )
     except (RestoreError, GraphError) as error:
         return CompatibilityResult(str(error))
-    return CompatibilityResult(None, found.notes)
+    reads_again = (
+        f"{operator.label} follows its input, and reads the files again that it found after this checkpoint"
+        for operator in graph.logical.operators
+        if operator.kind is OperatorKind.SOURCE and follows(operator) and operator.uid in manifest.assigners
+    )
+    return CompatibilityResult(None, (*found.notes, *reads_again))
 
 
 def _as_staged(new: LogicalGraph, old: LogicalGraph) -> LogicalGraph:
