@@ -1,9 +1,8 @@
 """Executes the effects that access storage and sinks, in background executors.
 
-There are four executors: for the job log, for manifests, for sinks, and for the discovery of splits. Each executor runs its
-calls in order. The sink executor also prepares recoveries, so the preparation of a recovery starts after all earlier commits. A
-listing of a slow directory delays no commit, because the discovery has its own executor. The job master handles the results, in
-the coordinator's loop.
+There are three executors that run their calls in order: for the job log, for manifests and for sinks. The sink executor also
+prepares recoveries, so the preparation of a recovery starts after all earlier commits. Discoveries of splits run in other threads,
+so that a slow directory delays no commit. The job master handles the results, in the coordinator's loop.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, assert_never
 
@@ -87,23 +86,41 @@ class StopSignal(Protocol):
     def wait(self, timeout: float) -> bool: ...
 
 
+class DaemonThreads:
+    """An executor that runs each call in a new daemon thread. A call that never ends, for example a listing of a network file system
+    that does not answer, does not keep the process alive."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def submit(self, call: Callable[..., Any], /, *args: Any) -> PendingResult:
+        """``call`` must not raise errors."""
+        result: Future[Any] = Future()
+        threading.Thread(target=lambda: result.set_result(call(*args)), name=self._name, daemon=True).start()
+        return result
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing: the threads end with the process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """One background executor for the job log, for manifests, for sinks and for discoveries. Each runs its calls in order."""
+    """One background executor for the job log, one for manifests and one for sinks. Each of them runs its calls in order.
+    ``discovery`` runs discoveries of splits in any order."""
 
     log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
     manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
     sinks: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-sinks"))
     stopping: StopSignal = field(default_factory=threading.Event)
-    discovery: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-discovery"))
+    discovery: Executor = field(default_factory=lambda: DaemonThreads("weir-discovery"))
 
     def close(self) -> None:
-        """Wait for all queued calls.
+        """Wait for all queued calls, except discoveries, whose results have no effect any more.
 
         The log executor closes last, because calls of the sink executor wait for calls of the log executor.
         """
         self.stopping.set()
-        for executor in (self.discovery, self.sinks, self.manifests, self.log):
+        for executor in (self.sinks, self.manifests, self.log):
             executor.shutdown(wait=True)
 
 

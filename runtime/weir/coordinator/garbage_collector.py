@@ -1,6 +1,7 @@
 """Garbage collection in a running job: retires and deletes old checkpoints, summarises the log, and deletes orphaned files.
 
-All methods except ``protect`` run in the log executor. A failed garbage collection is harmless, because the next checkpoint triggers another one.
+All methods except ``protect`` run in the log executor. A failed garbage collection is harmless, because the next checkpoint
+triggers another one.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
-from weir.kernel.split_assigner import UNASSIGNED_MAX, Assignment, SplitAssigner, SplitDiscovery, SplitList
+from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, Assignment, SplitAssigner, SplitDiscovery, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState, count_finished
@@ -317,10 +317,13 @@ class JobMaster:
         ]
 
     def _start_discoveries(self, now_ms: int) -> list[Effect]:
-        """Return an effect for each source that must be listed again."""
+        """Return an effect for each source that must be listed again, and a report for each listing that takes long."""
         effects: list[Effect] = []
         for uid, discovery in self._discoveries.items():
             assigner = self._assigners[uid]
+            if discovery.is_slow(now_ms):
+                slow = f"Source {uid!r} has been listing its input for {SLOW_MS // 1_000} s. The job continues with the input that it knows"
+                effects.append(Report.warning(self._generation, slow))
             if discovery.is_due(now_ms) and assigner.unassigned < UNASSIGNED_MAX:
                 discovery.start(now_ms)
                 effects.append(Discover(self._generation, uid, assigner.known, assigner.end))

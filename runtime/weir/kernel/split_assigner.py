@@ -28,6 +28,8 @@ UNASSIGNED_MAX = 1_000
 """No splits are discovered while a source has this many unassigned splits. The limit bounds the number of split lists."""
 RETRY_MS, RETRY_MS_MAX = 1_000, 60_000
 """The minimum and the maximum delay after a failed discovery. The delay doubles with each failure."""
+SLOW_MS = 60_000
+"""A discovery that runs for this time is reported. It can still succeed."""
 WORK_SHARE = 10
 """A discovery that takes t is followed by a pause of at least (WORK_SHARE - 1) * t, so that listing a large directory takes at
 most this fraction of a core."""
@@ -168,6 +170,7 @@ class SplitDiscovery:
         self._due_ms: int | None = 0
         """None while a discovery is running."""
         self._started_ms = 0
+        self._slow_reported = False
         self._failures = 0
         self._failure = ""
 
@@ -175,7 +178,13 @@ class SplitDiscovery:
         return self._due_ms is not None and now_ms >= self._due_ms
 
     def start(self, now_ms: int) -> None:
-        self._due_ms, self._started_ms = None, now_ms
+        self._due_ms, self._started_ms, self._slow_reported = None, now_ms, False
+
+    def is_slow(self, now_ms: int) -> bool:
+        """Return True once for each discovery that has been running for SLOW_MS."""
+        slow = self._due_ms is None and now_ms - self._started_ms >= SLOW_MS and not self._slow_reported
+        self._slow_reported = self._slow_reported or slow
+        return slow
 
     def succeeded(self, now_ms: int) -> bool:
         """Return whether the discovery before this one had failed."""

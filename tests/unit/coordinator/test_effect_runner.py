@@ -298,6 +298,35 @@ def test_the_first_splits_of_a_followed_source_are_discovered_when_the_job_is_pr
     assert list(run.warnings) == ["a is new"]
 
 
+def test_a_job_whose_input_cannot_be_listed_does_not_start() -> None:
+    source = Growing()
+    source.error = InputError("/in: no input file found.")
+    storage, executor, master = MemoryStorage(), _ImmediateExecutor(), RecordingMaster()
+    log = JobLog(storage, LAYOUT)
+    log.read()
+    executors = Executors(executor, executor, executor, threading.Event(), executor)
+    runner = EffectRunner(CompiledJob(GRAPH, {SOURCE: source}, {}), storage, log, executors=executors)
+    runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
+    runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
+    runner.submit(Prepare(Generation(1), None, None, (SOURCE,)))
+    assert master.calls[-1] == ("on_prepare_failed", "/in: no input file found.", "InputError", False, 0)
+
+
+def test_a_discovery_that_never_ends_does_not_delay_the_end_of_the_process() -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        started.set()
+        release.wait()
+
+    executors = Executors()
+    running = executors.discovery.submit(hang)
+    started.wait()
+    executors.close()
+    release.set()
+    assert running.result() is None
+
+
 def test_a_discovery_writes_a_durable_list_with_the_known_input_if_it_finds_splits() -> None:
     source = Growing()
     run = GrowingRun(source)

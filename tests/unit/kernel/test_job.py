@@ -27,7 +27,7 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
-from weir.kernel.split_assigner import UNASSIGNED_MAX, SplitList
+from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, SplitList
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import (
@@ -228,6 +228,13 @@ def test_a_failed_discovery_is_reported_and_the_job_continues() -> None:
     assert discoveries(job, 20_000)
     (report,) = job.master.on_discovered(job.generation, SOURCE, 0, None, 20_000)
     assert isinstance(report, Report) and report.text == "Source 'source' lists its input again"
+
+
+def test_a_discovery_that_takes_long_is_reported() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    discoveries(job, 0)
+    warnings = [one.text for one in only(Report, job.master.tick(SLOW_MS)) if one.kind is ReportKind.WARNING]
+    assert warnings == ["Source 'source' has been listing its input for 60 s. The job continues with the input that it knows"]
 
 
 def test_a_restored_source_that_is_no_longer_followed_is_discovered_once_and_then_ends() -> None:

@@ -7,6 +7,7 @@ from kernel_cases import SOURCE, split_list
 from weir.kernel.split_assigner import (
     RETRY_MS,
     RETRY_MS_MAX,
+    SLOW_MS,
     WORK_SHARE,
     Assignment,
     SplitAssigner,
@@ -85,6 +86,17 @@ def test_a_discovery_follows_after_the_interval_and_takes_a_limited_share_of_the
     discovery.succeeded(1_200)
     pause_ms = (WORK_SHARE - 1) * 1_000
     assert (discovery.is_due(1_200 + pause_ms - 1), discovery.is_due(1_200 + pause_ms)) == (False, True)
+
+
+def test_a_slow_discovery_is_reported_once() -> None:
+    discovery = SplitDiscovery(100)
+    assert not discovery.is_slow(SLOW_MS)
+    for start_ms in (0, 10 * SLOW_MS):
+        discovery.start(start_ms)
+        reported = [discovery.is_slow(start_ms + after_ms) for after_ms in (SLOW_MS - 1, SLOW_MS, 2 * SLOW_MS)]
+        assert reported == [False, True, False]
+        discovery.succeeded(start_ms + 3 * SLOW_MS)
+        assert not discovery.is_slow(start_ms + 4 * SLOW_MS)
 
 
 def test_a_failed_discovery_is_retried_with_increasing_delays_and_reported_once() -> None:

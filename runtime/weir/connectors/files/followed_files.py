@@ -27,7 +27,7 @@ OLD_MS = 60_000
 """A file that was modified this long ago, at its first listing, counts as unchanged since then. The clocks of the driver and of
 the file system can differ, so a more recent modification time is not compared with the clock of the driver."""
 NAMED_MAX = 3
-"""The maximum number of paths in a warning."""
+"""The maximum number of files that the warnings of one listing name, for each reason."""
 _DAY_MS = 86_400_000
 _KEY_BYTES, _ENTRY_BYTES = 12, 16
 _UNKNOWN = b"\0" * (_ENTRY_BYTES - _KEY_BYTES)
@@ -127,7 +127,7 @@ def find_new_files(
     settling: dict[str, tuple[int, int, int, bool]] = {}
     new: list[InputFile] = []
     changed: list[str] = []
-    warnings: list[str] = []
+    incomplete: list[str] = []
     for file in listed:
         key, version = _version_of(file)
         if key in earlier:
@@ -142,17 +142,15 @@ def find_new_files(
             try:
                 check_complete(file)
             except InputError as error:
-                if not warned:
-                    warnings.append(f"{error} The source reads the file when it is complete.")
+                incomplete += [] if warned else [f"{error} The source reads the file when it is complete."]
                 warned = True
             else:
                 new.append(file)
                 read[key] = version
                 continue
         settling[file.path] = (file.bytes, file.modified_ns, since_ms, warned)
-    if changed:
-        warnings.append(_changed_warning(changed))
-    return new, KnownFiles(read, _removed(known, read, day=now_ms // _DAY_MS), settling), tuple(warnings)
+    known = KnownFiles(read, _removed(known, read, day=now_ms // _DAY_MS), settling)
+    return new, known, (*_incomplete_warnings(incomplete), *_changed_warnings(changed))
 
 
 def _unchanged_since(file: InputFile, known: KnownFiles, now_ms: int) -> tuple[int, bool]:
@@ -174,12 +172,18 @@ def _removed(known: KnownFiles, read: _Versions, *, day: int) -> dict[str, _Vers
     return {since: files for since, files in missing.items() if files}
 
 
-def _changed_warning(paths: Sequence[str]) -> str:
+def _incomplete_warnings(texts: Sequence[str]) -> tuple[str, ...]:
+    more = len(texts) - NAMED_MAX
+    return (*texts[:NAMED_MAX], f"{more:,} more input files are not complete.") if more > 0 else tuple(texts)
+
+
+def _changed_warnings(paths: Sequence[str]) -> tuple[str, ...]:
+    if not paths:
+        return ()
     more = f" and {len(paths) - NAMED_MAX:,} more" if len(paths) > NAMED_MAX else ""
-    return (
-        f"Input files have changed after the source listed them: {', '.join(paths[:NAMED_MAX])}{more}. The source reads each path "
-        "once, so it does not read the new content. Write new records to new files."
-    )
+    named = f"{', '.join(paths[:NAMED_MAX])}{more}"
+    advice = "The source reads each path once, so it does not read the new content. Write new records to new files."
+    return (f"Input files have changed after the source listed them: {named}. {advice}",)
 
 
 def _files_of(splits: Iterable[Split]) -> Iterable[InputFile]:

@@ -135,6 +135,8 @@ def test_an_incomplete_file_is_reported_once_and_read_when_it_is_complete() -> N
     assert directory.list(file("a"), file("b", size=20), check=check) == []
     assert directory.warnings == ()
     assert directory.list(file("a", size=20), file("b", size=20), check=check) == ["a"]
+    directory.list(*(file(f"{number}") for number in range(5)), check=check)
+    assert len(directory.warnings) == 4 and directory.warnings[-1] == "2 more input files are not complete."
 
 
 # ---- sources -----------------------------------------------------------------------------------
