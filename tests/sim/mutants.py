@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import weir.coordinator.effect_runner
 import weir.kernel.job
 import weir.kernel.restore
 import weir.testing.sim.driver
@@ -23,16 +24,17 @@ from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import Assignment, SplitAssigner, SplitList
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import AssignerState, Manifest
+from weir.protocol.manifest import AssignerState, Manifest, SplitListFile
 from weir.protocol.messages import FromSlot, Heartbeat
 from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
+from weir.storage.state_files import StateReader
 from weir.subtask.channels import FULL_LIMITS, ChannelLimits, RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
@@ -169,6 +171,51 @@ def deletes_split_lists() -> Iterator[None]:
         return tuple(file for operator in self.operators() for file in operator.files)
 
     with patch.object(Manifest, "referenced_files", without_split_lists):
+        yield
+
+
+@mutant
+def forgets_the_known_input_on_restore() -> Iterator[None]:
+    """A restored source discovers splits that an earlier generation has already discovered."""
+    read = weir.coordinator.effect_runner.read_split_list
+
+    def without_known(reader: StateReader, listed: SplitListFile) -> SplitList:
+        found = read(reader, listed)
+        return found if found.known is None else replace(found, known=0)
+
+    with patch.object(weir.coordinator.effect_runner, "read_split_list", without_known):
+        yield
+
+
+@mutant
+def stores_the_known_input_of_a_later_discovery() -> Iterator[None]:
+    """If splits are discovered between the trigger and the completion of a checkpoint, a restore of the checkpoint treats these
+    splits as known, but does not contain them."""
+    restored = SplitAssigner.restored
+    newest: dict[str, Any] = {}
+
+    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None) -> list[Assignment]:
+        newest[self._lists[0].file.path] = known
+        return add(self, known, splits)
+
+    def restore(state: AssignerState, unfinished: Iterable[Split], lists: Iterable[SplitList]) -> SplitAssigner:
+        assigner = restored(state, unfinished, lists)
+        assigner.known = newest.get(assigner._lists[0].file.path, assigner.known)
+        return assigner
+
+    add = SplitAssigner.discovered
+    with patch.object(SplitAssigner, "discovered", discovered), patch.object(SplitAssigner, "restored", restore):
+        yield
+
+
+@mutant
+def does_not_answer_the_requests_of_waiting_subtasks() -> Iterator[None]:
+    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None) -> list[Assignment]:
+        add(self, known, splits)
+        return []
+
+    add = SplitAssigner.discovered
+    with patch.object(SplitAssigner, "discovered", discovered):
         yield
 
 

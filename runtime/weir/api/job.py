@@ -26,6 +26,8 @@ class Job:
     def __init__(self, name: str) -> None:
         self.name = check_identifier("job name", name)
         self._nodes: list[Node] = []
+        self._originals: dict[Node, Node] = {}
+        """Maps each node that ``Stream.options`` returned to the node that it replaces."""
         self._sources: dict[Node, Source] = {}
         self._sinks: dict[Node, Sink] = {}
 
@@ -57,10 +59,11 @@ class Job:
         Raises GraphError if the job reads or writes nothing, a stream is unused, or a uid is not unique.
         """
         self._check()
-        uids = assign_uids(self._nodes)
-        code = {f"code/{uids[node]}": node.code for node in self._nodes if node.code is not None}
+        nodes = self._used_nodes()
+        uids = assign_uids(nodes)
+        code = {f"code/{uids[node]}": node.code for node in nodes if node.code is not None}
         operators = tuple(
-            node.logical(uids[node], uids, f"code/{uids[node]}" if node.code is not None else None) for node in self._nodes
+            node.logical(uids[node], uids, f"code/{uids[node]}" if node.code is not None else None) for node in nodes
         )
         graph = LogicalGraph(self.name, operators)
         validate_graph(graph)
@@ -69,12 +72,12 @@ class Job:
     def sources(self) -> dict[OperatorUid, Source]:
         """Return a dict of the sources by uid. The uids are the same as in the graph. The driver enumerates the splits of these
         sources."""
-        uids = assign_uids(self._nodes)
-        return {uids[node]: source for node, source in self._sources.items()}
+        uids = assign_uids(self._used_nodes())
+        return {uids[node]: source for node, source in self._sources.items() if node in uids}
 
     def sinks(self) -> dict[OperatorUid, Sink]:
         """Return a dict of the sinks by uid. The uids are the same as in the graph. The driver commits output with these sinks."""
-        uids = assign_uids(self._nodes)
+        uids = assign_uids(self._used_nodes())
         return {uids[node]: sink for node, sink in self._sinks.items()}
 
     def _check(self) -> None:
@@ -82,13 +85,33 @@ class Job:
             raise GraphError(f"Job {self.name!r} has no source. Add a source with job.read(...).")
         if not self._sinks:
             raise GraphError(f"Job {self.name!r} has no sink. End a stream with .write(...).")
-        used = {source.node for node in self._nodes for source in node.inputs}
-        for node in self._nodes:
+        used = self._read_nodes()
+        for node in self._used_nodes():
             if node.kind is not OperatorKind.SINK and node not in used:
-                raise GraphError(f"The output of {node.where} is not used. Write the output to a sink, or remove the operator.")
+                hint = ""
+                if node in self._originals:
+                    hint = " options(...) does not change a stream. Continue with the stream that options(...) returns."
+                raise GraphError(
+                    f"The output of {node.where} is not used.{hint} Write the output to a sink, or remove the operator."
+                )
+
+    def _read_nodes(self) -> set[Node]:
+        return {source.node for node in self._nodes for source in node.inputs}
+
+    def _used_nodes(self) -> list[Node]:
+        """Return all nodes except the nodes that no operator reads and for which ``Stream.options`` has returned another node."""
+        read, replaced = self._read_nodes(), set(self._originals.values())
+        return [node for node in self._nodes if node in read or node not in replaced]
 
     def _add(self, node: Node) -> None:
         self._nodes.append(node)
+
+    def _add_variant(self, node: Node, *, of: Node) -> None:
+        """Add a copy of ``of`` with other options. Nodes keep their order, so derived uids do not depend on ``options``."""
+        self._nodes.insert(self._nodes.index(of) + 1, node)
+        self._originals[node] = of
+        if of in self._sources:
+            self._sources[node] = self._sources[of]
 
     def _add_sink(self, node: Node, sink: Sink) -> None:
         self._add(node)

@@ -27,8 +27,7 @@ class NodeInput:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """An operator of a job under construction. ``Stream.options`` can later change the uid, the name and the parallelism of the
-    operator."""
+    """An operator of a job under construction. ``Stream.options`` copies the operator, with other options."""
 
     kind: OperatorKind
     inputs: tuple[NodeInput, ...]

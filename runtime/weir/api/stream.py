@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -55,18 +56,23 @@ class Stream:
         parallelism: int | None = None,
         max_parallelism: int | None = None,
     ) -> Stream:
-        """Set options of this stream's operator. Methods such as ``select`` interpret all keyword arguments as columns, so use
-        ``options`` to set the options of their operators."""
-        set_options(self._node, uid=uid, name=name, parallelism=parallelism, max_parallelism=max_parallelism)
-        return self
+        """Return the stream of the same operator with other options. Methods such as ``select`` interpret all keyword arguments as
+        columns, so use ``options`` to set the options of their operators.
+
+        This stream does not change. Continue with the returned stream. If other operators read both streams, the job has two
+        operators, and each of them needs its own uid. Raises GraphError for an invalid option."""
+        node = copy(self._node)
+        set_options(node, uid=uid, name=name, parallelism=parallelism, max_parallelism=max_parallelism)
+        self._job._add_variant(node, of=self._node)
+        return Stream(self._job, node, self._partitioning)
 
     # ---- expressions -------------------------------------------------------------------------
 
-    def select(self, *columns: str | pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
+    def select(self, /, *columns: str | pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
         """Return a stream that has only the given columns. A column is a name or a polars expression."""
         return self._project(OperatorKind.SELECT, columns, named)
 
-    def with_columns(self, *columns: pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
+    def with_columns(self, /, *columns: pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
         """Add or replace columns."""
         return self._project(OperatorKind.WITH_COLUMNS, columns, named)
 

@@ -14,6 +14,7 @@ from weir.cli.logs import LogFormat, discard_broken_streams, print_error, set_up
 from weir.cli.output import JsonOption, OutputFormat, OutputOption, print_json, result_stream
 from weir.cli.plugins import PluginGroup
 from weir.errors import WeirError
+from weir.kernel.config import parse_duration_ms
 
 app_ = typer.Typer(
     name="weir",
@@ -110,9 +111,9 @@ def run_command(
         checkpoint_dir=checkpoint_dir,
         parallelism=parallelism,
         master=master,
-        interval_ms=None if interval == "none" else options.parse_duration_ms(interval, "--interval"),
-        checkpoint_timeout_ms=options.parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
-        min_pause_ms=options.parse_duration_ms(min_pause, "--min-pause", least_ms=0),
+        interval_ms=None if interval == "none" else parse_duration_ms(interval, "--interval"),
+        checkpoint_timeout_ms=parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
+        min_pause_ms=parse_duration_ms(min_pause, "--min-pause", least_ms=0),
         tolerable_failed_checkpoints=options.parse_count(tolerable_failed_checkpoints, "--tolerable-failed-checkpoints"),
         timeouts=options.parse_timeouts(
             {

@@ -9,12 +9,9 @@ from typing import Annotated
 import typer
 
 from weir.errors import ConfigError
-from weir.kernel.config import Timeouts
+from weir.kernel.config import Timeouts, parse_duration_ms
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _COUNT = re.compile(r"\d{1,9}")
-_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
 COUNT_MAX = 1_000
 _SIZE = re.compile(r"(\d{1,9})(KiB|MiB|GiB)")
 _UNIT_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -106,18 +103,6 @@ TimeoutOption = Annotated[
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of rows, newest first.")]
-
-
-def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
-    """Parse ``500ms``, ``10s``, ``1.5m`` or ``1h``. The error message names ``option``. Raises ConfigError."""
-    value = f"{option} '{text}'".lstrip()
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise ConfigError(f"{value} is not a duration. Write a number with ms, s, m or h, for example 10s.")
-    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
-    if not least_ms <= duration_ms <= DURATION_MS_MAX:
-        raise ConfigError(f"{value} is out of range. Use a duration from {least_ms}ms to {DURATION_MS_MAX // _UNIT_MS['h']}h.")
-    return int(duration_ms)
 
 
 def parse_timeouts(timeouts: Mapping[str, str]) -> Timeouts:

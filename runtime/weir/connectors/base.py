@@ -43,7 +43,28 @@ def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool
     return last is not None and checkpoint <= last
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Discovered:
+    """The result of ``Source.discover``. ``splits``: the new splits. ``known``: the argument for the next call, as JSON.
+    ``warnings``: sentences for the user about input that the source does not read."""
+
+    splits: tuple[Split, ...]
+    known: JsonValue
+    warnings: tuple[str, ...] = ()
+
+
 class Source(ABC):
+    """A source of splits.
+
+    A source either is bounded, or discovers splits while the job runs. The coordinator lists a bounded source once, with
+    ``splits``. If ``discover_every_ms`` is not None, it calls ``discover`` with ``known_after(())`` when the job starts, and then
+    again and again, outside its loop. Such a source never ends: the job runs until it is stopped.
+
+    The value ``known`` describes the input for which ``discover`` has already returned splits. The coordinator stores ``known``
+    in the checkpoint storage, together with the splits that were returned with it. A restore continues with the ``known`` of the
+    newest split in the checkpoint. So each part of the input is in exactly one split of the restored job.
+    """
+
     kind: str
 
     def describe(self) -> JsonValue:
@@ -68,6 +89,24 @@ class Source(ABC):
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         """Enumerate the splits of the input. The coordinator calls this method when the job starts without state, and stores the
         splits in a split list. Each split has a unique id. The coordinator assigns the splits in the returned order."""
+
+    @property
+    def discover_every_ms(self) -> int | None:
+        """The time between two calls of ``discover``, or None for a bounded source."""
+        return None
+
+    def known_after(self, splits: Sequence[Split]) -> JsonValue:
+        """Return the ``known`` for the first call of ``discover``. ``splits``: all splits that ``splits`` has returned, if a
+        restored job begins to discover splits; otherwise empty."""
+        raise NotImplementedError
+
+    def discover(self, known: JsonValue, parallelism: int) -> Discovered:
+        """Return the splits of input that is not in ``known``. Ids of splits are unique among all splits of the source.
+
+        The coordinator can drop the result, for example after a failure, and call ``discover`` again with the same or an older
+        ``known``. A bounded source can support this method: it reads the rest of the input if a restored job no longer discovers
+        splits. Raises InputError if the input cannot be listed. The coordinator then retries later, and the job continues."""
+        raise NotImplementedError
 
     @abstractmethod
     def reader(self) -> SourceOperator: ...

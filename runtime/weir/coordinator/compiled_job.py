@@ -24,3 +24,8 @@ class CompiledJob:
     @property
     def job(self) -> str:
         return self.graph.logical.job
+
+    @property
+    def discover_every_ms(self) -> dict[OperatorUid, int]:
+        """For each source that discovers splits, the time between two discoveries."""
+        return {uid: every_ms for uid, source in self.sources.items() if (every_ms := source.discover_every_ms) is not None}

@@ -1,9 +1,9 @@
 """Executes the effects that access storage and sinks, in background executors.
 
-There are three executors: for the job log, for manifests and for sinks. Each executor runs its calls in order. The sink
-executor also prepares recoveries, so the preparation of a recovery starts after all earlier commits. A pool of threads commits
-the sinks of one checkpoint at the same time, while the sink executor waits for them. The job master handles the results, in the
-coordinator's loop.
+Three executors run their calls in order: for the job log, for manifests and for sinks. The sink executor also prepares recoveries,
+so the preparation of a recovery starts after all earlier commits. A pool of threads commits the sinks of one checkpoint at the same
+time, while the sink executor waits for them. Discoveries of splits run in other threads, so that a slow directory delays no commit.
+The job master handles the results, in the coordinator's loop.
 """
 
 from __future__ import annotations
@@ -13,17 +13,28 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 import structlog
 
+from weir.connectors.base import Discovered
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.garbage_collector import SUMMARY_EVERY, GarbageCollector
-from weir.coordinator.sinks import Executor, SinkCoordinator, error_text, may_retry
+from weir.coordinator.sinks import Executor, PendingResult, SinkCoordinator, error_text, may_retry
 from weir.errors import Superseded, WeirError
-from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.kernel.effects import (
+    AppendLog,
+    Commit,
+    Discover,
+    Effect,
+    LogRequest,
+    Prepare,
+    RecordCompleted,
+    StartGeneration,
+    WriteManifest,
+)
 from weir.kernel.job import JobMaster
 from weir.kernel.split_assigner import SplitList, unlisted_splits
 from weir.protocol import codec
@@ -34,11 +45,11 @@ from weir.protocol.job_log import (
     GenerationStarted,
 )
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import Manifest, with_channels
-from weir.protocol.snapshots import StateFile
+from weir.protocol.manifest import Manifest, SplitListFile, with_channels
+from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import Appended, JobLog
-from weir.storage.layout import JobLayout
+from weir.storage.layout import JobLayout, pack_path, state_path
 from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write_manifest
 from weir.storage.split_lists import read_split_list, write_split_list
 from weir.storage.state_files import StateFiles, StateReader
@@ -64,19 +75,37 @@ class StopSignal(Protocol):
     def wait(self, timeout: float) -> bool: ...
 
 
+class DaemonThreads:
+    """An executor that runs each call in a new daemon thread. A call that never ends, for example a listing of a network file system
+    that does not answer, does not keep the process alive."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def submit(self, call: Callable[..., Any], /, *args: Any) -> PendingResult:
+        """``call`` must not raise errors."""
+        result: Future[Any] = Future()
+        threading.Thread(target=lambda: result.set_result(call(*args)), name=self._name, daemon=True).start()
+        return result
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing: the threads end with the process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """One background executor for the job log, one for manifests and one for sinks. Each executor runs its calls in order.
-    ``commits`` is a pool: it runs calls at the same time."""
+    """One background executor for the job log, one for manifests and one for sinks. Each of them runs its calls in order.
+    ``commits`` is a pool, and ``discovery`` runs discoveries of splits: both run calls at the same time."""
 
     log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
     manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
     sinks: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-sinks"))
     stopping: StopSignal = field(default_factory=threading.Event)
     commits: Executor = field(default_factory=lambda: ThreadPoolExecutor(COMMITS_AT_ONCE_MAX, "weir-commits"))
+    discovery: Executor = field(default_factory=lambda: DaemonThreads("weir-discovery"))
 
     def close(self) -> None:
-        """Wait for all queued calls.
+        """Wait for all queued calls, except discoveries, whose results have no effect any more.
 
         The sink executor closes first, because its calls wait for calls of the pool and of the log executor.
         """
@@ -130,8 +159,8 @@ class EffectRunner:
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, WrittenManifest] = {}
         """The durable manifests of checkpoints that have no entry in the log yet."""
-        self._split_lists: dict[StateFile, SplitList] = {}
-        """The split lists of the newest prepared generation."""
+        self._split_lists: dict[SplitListFile, SplitList] = {}
+        """The split lists with which the newest generation was prepared."""
         self._numbers = itertools.count()
         self._sinks = SinkCoordinator(
             plan,
@@ -159,7 +188,7 @@ class EffectRunner:
             return None
         return view.generation if self._owned is not None and view.generation > self._owned else None
 
-    def submit(self, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+    def submit(self, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None:
         match effect:
             case AppendLog():
                 self._executors.log.submit(self._append, effect)
@@ -167,6 +196,8 @@ class EffectRunner:
                 self._executors.manifests.submit(self._write_manifest, effect)
             case Prepare():
                 self._executors.sinks.submit(self._prepare, effect)
+            case Discover():
+                self._executors.discovery.submit(self._discover, effect)
             case Commit():
                 self._executors.sinks.submit(self._commit, effect)
             case _:
@@ -337,8 +368,8 @@ class EffectRunner:
     def _prepare(self, effect: Prepare) -> None:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         try:
-            warnings = self._sinks.prepare(effect.generation, effect.permit)
-            split_lists = self._list_splits(effect)
+            warnings = [*self._sinks.prepare(effect.generation, effect.permit)]
+            split_lists = self._list_splits(effect, warnings)
         except Superseded as error:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
@@ -351,11 +382,16 @@ class EffectRunner:
         # From now on, no checkpoint can refer to files that earlier generations wrote for unfinished checkpoints.
         self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
 
-    def _list_splits(self, effect: Prepare) -> dict[OperatorUid, SplitList]:
-        """Return the split list of each source. Write the split lists of new sources, and of sources whose state an older version
-        wrote without a split list. Read the other split lists from the checkpoint, unless this process has read them before.
+    # ---- splits ----------------------------------------------------------------------------------
 
-        The names of split lists contain the generation. Only one process runs a generation, so the names are unique.
+    def _list_splits(self, effect: Prepare, warnings: list[str]) -> dict[OperatorUid, tuple[SplitList, ...]]:
+        """Return the split lists of each source, oldest first. Write the split lists of new sources, and of sources whose state an
+        older version wrote without a split list. Read the other split lists from the checkpoint, unless this process has read
+        them before.
+
+        If a restored source begins to discover splits, add an empty split list that contains what the source knows. Warnings about
+        the input are added to ``warnings``. The names of split
+        lists contain the generation. Only one process runs a generation, so the names are unique.
         """
         graph, point = self._plan.graph, effect.point
         files = StateFiles(
@@ -366,18 +402,63 @@ class EffectRunner:
             attempt="splits",
             numbers=self._numbers,
         )
-        enumerated = {uid: self._plan.sources[uid].splits(graph.chain_of(uid).parallelism) for uid in effect.enumerate_sources}
-        states = point.assigners if point is not None else {}
-        enumerated |= {uid: unlisted_splits(state) for uid, state in states.items() if state.split_list is None}
-        lists = {uid: write_split_list(files, uid, splits) for uid, splits in enumerated.items()}
-        files.flush()
+        lists: dict[OperatorUid, tuple[SplitList, ...]] = {}
+        for uid in effect.enumerate_sources:
+            source = self._plan.sources[uid]
+            parallelism, known = graph.chain_of(uid).parallelism, self._known_after(uid, ())
+            found = Discovered(source.splits(parallelism), None) if known is None else source.discover(known, parallelism)
+            lists[uid] = (write_split_list(files, uid, found.splits, known=found.known),)
+            warnings += found.warnings
         if point is not None:
             with StateReader(self._storage, self._layout, point.checkpoint) as reader:
-                for uid, state in states.items():
-                    if state.split_list is not None:
-                        lists[uid] = self._split_lists.get(state.split_list) or read_split_list(reader, state.split_list)
-        self._split_lists = {split_list.file: split_list for split_list in lists.values()}
+                for uid, state in point.assigners.items():
+                    read = (self._split_lists.get(one) or read_split_list(reader, one) for one in state.split_lists)
+                    lists[uid] = tuple(read) or (write_split_list(files, uid, unlisted_splits(state)),)
+            for uid in point.assigners:
+                newest = lists[uid][-1]
+                known = self._known_after(uid, newest.splits) if newest.known is None else None
+                if known is not None:
+                    lists[uid] += (write_split_list(files, uid, (), first=newest.first + len(newest.splits), known=known),)
+        files.flush()
+        self._split_lists = {one.reference: one for split_lists in lists.values() for one in split_lists}
         return lists
+
+    def _known_after(self, uid: OperatorUid, splits: Sequence[Split]) -> JsonValue:
+        """Return what a source knows that begins to discover splits after ``splits``, or None if the source is bounded."""
+        source = self._plan.sources.get(uid)
+        return None if source is None or source.discover_every_ms is None else source.known_after(splits)
+
+    def _discover(self, effect: Discover) -> None:
+        generation, uid = effect.generation, effect.source
+        try:
+            found = self._plan.sources[uid].discover(effect.known, self._plan.graph.chain_of(uid).parallelism)
+            listed = self._write_discovered(effect, found) if found.splits else None
+        except WeirError as error:
+            reason = str(error)
+            self._post(lambda master, now_ms: master.on_discovery_failed(generation, uid, reason, now_ms))
+        except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
+            failed, kind = error_text(error), type(error).__name__
+            self._post(lambda master, now_ms: master.fail(failed, kind, now_ms))
+        else:
+            self._post(lambda master, now_ms: master.on_discovered(generation, uid, found.known, listed, now_ms, found.warnings))
+
+    def _write_discovered(self, effect: Discover, found: Discovered) -> SplitList:
+        """Write the split list of a discovery. The list is durable on return. No checkpoint refers to the list yet, so the garbage
+        collector must know its name before the file exists. Raises StorageError."""
+        generation, checkpoint, number = effect.generation, self._log.view.next_checkpoint, next(self._numbers)
+        attempt = f"splits.{number}"
+        paths = (
+            pack_path(generation=generation, checkpoint=checkpoint, attempt=attempt),
+            state_path(effect.source, generation=generation, checkpoint=checkpoint, subtask=0, attempt=attempt),
+        )
+        self._garbage.protect(effect.source, paths)
+        files = StateFiles(
+            self._storage, self._layout, generation=generation, checkpoint=checkpoint, attempt="splits", numbers=iter((number,))
+        )
+        listed = write_split_list(files, effect.source, found.splits, first=effect.first, known=found.known)
+        files.flush()
+        assert listed.file.path in paths
+        return listed
 
     # ---- retention ---------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from weir.errors import ProtocolError
 from weir.kernel.effects import (
     AppendLog,
     Commit,
+    Discover,
     DropSlot,
     Effect,
     Finish,
@@ -238,7 +239,7 @@ class Coordinator:
                         return
                 case DropSlot(incarnation, reason):
                     self._drop(incarnation, reason)
-                case AppendLog() | WriteManifest() | Prepare() | Commit():
+                case AppendLog() | WriteManifest() | Prepare() | Discover() | Commit():
                     self._runner.submit(effect)
                 case Report():
                     self._report(effect)

@@ -14,7 +14,7 @@ from weir.graph.state_checks import Config, StateCheck, describe_aggregates
 
 
 def _connector(config: Config) -> str:
-    return str(config.get("kind", ""))
+    return str(config.get("kind", "")) + (", follows its input" if config.get("follow") is not None else "")
 
 
 def _expressions(config: Config) -> str:

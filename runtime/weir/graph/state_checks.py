@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. Without these checks, a source with the same uid could read another
-input after a restore. The job would then end early, or continue at a meaningless position of the new input.
+A bounded source enumerates its splits only when the job first starts. Without these checks, a source with the same uid could read
+another input after a restore. The job would then end early, or continue at a meaningless position of the new input.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ def incompatible(operator: LogicalOperator, *, restore: str) -> str:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and the same input.
 
+    A source can stop following its input, and can begin to follow it (see also ``check_follow``).
+
     Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. But
     refuse ``order`` "file" in the new graph if the old graph has another order or no order. The checkpoint can then contain files
     that are divided into several splits.
@@ -96,7 +98,36 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
             "splits that several subtasks read. Remove order='file', or give the source a new uid to read the input "
             "from the beginning (and drop the old positions with --allow-non-restored-state)"
         )
+    if follows(old.operator) and not follows(new.operator):
+        ends = "it reads the files that exist when the job starts or recovers, and then ends"
+        return (f"{new.operator.label} no longer follows its input: {ends}",)
+    if follows(new.operator) and not follows(old.operator):
+        return (f"{new.operator.label} now follows its input: it also reads files that are added from now on",)
     return ()
+
+
+def follows(source: LogicalOperator) -> bool:
+    """Return whether the source reads files that are added while the job runs."""
+    return config_of(source).get("follow") is not None
+
+
+def check_follow(new: LogicalOperator, *, ended: bool, complete: bool) -> None:
+    """Check whether a source that did not follow its input before the checkpoint can follow it now.
+
+    ``ended``: the source had ended in a subtask, so the operators after it have processed the end of the input. ``complete``: the
+    checkpoint names all files that the source has read. Checkpoints of older versions of Weir do not. Raises RestoreError.
+    """
+    if ended:
+        reason = "the source had already reached the end of its input"
+    elif not complete:
+        reason = "an older version of Weir started to read the input, and the checkpoint does not name all files that were read"
+    else:
+        return
+    raise RestoreError(
+        f"{new.label} cannot begin to follow its input from this checkpoint: {reason}. Remove follow=True, restore a checkpoint in "
+        "which the source followed its input, or give the source a new uid to read all files again (and drop the old positions with "
+        "--allow-non-restored-state)"
+    )
 
 
 def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
+from weir.errors import ConfigError
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
 NETWORK_BYTES = 256 * 1024 * 1024
 """Default network memory of a slot. The default is enough for 64 channels from other slots, each with its maximum credit."""
 
@@ -87,3 +93,15 @@ class JobConfig(Timeouts):
     log_attempts_max: int = 8
     storage_retry_ms: int = 250
     """Internal: delay between the first two attempts of a request to storage. The delay doubles after each further attempt."""
+
+
+def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
+    """Parse ``500ms``, ``10s``, ``1.5m`` or ``1h``. The error message names ``option``. Raises ConfigError."""
+    value = f"{option} '{text}'".lstrip()
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"{value} is not a duration. Write a number with ms, s, m or h, for example 10s.")
+    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
+    if not least_ms <= duration_ms <= DURATION_MS_MAX:
+        raise ConfigError(f"{value} is out of range. Use a duration from {least_ms}ms to {DURATION_MS_MAX // _UNIT_MS['h']}h.")
+    return int(duration_ms)

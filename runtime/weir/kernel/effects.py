@@ -15,7 +15,7 @@ from weir.kernel.restore import RestorePoint
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import ToSlot
-from weir.protocol.snapshots import Committable
+from weir.protocol.snapshots import Committable, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,20 @@ class Prepare:
     point: RestorePoint | None
     enumerate_sources: tuple[OperatorUid, ...]
     delay_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Discover:
+    """List the source again. Answer with on_discovered or on_discovery_failed.
+
+    ``known``: what the source knew after its last discovery. ``first``: the index of the first split that is found. Before the
+    answer, a split list with the found splits and the new value of ``known`` must be durable.
+    """
+
+    generation: Generation
+    source: OperatorUid
+    known: JsonValue
+    first: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,4 +202,4 @@ class Report:
         return cls(ReportKind.CHECKPOINT_ABORTED, reason, checkpoint=checkpoint)
 
 
-Effect: TypeAlias = Send | DropSlot | AppendLog | WriteManifest | Prepare | Commit | Finish | Report
+Effect: TypeAlias = Send | DropSlot | AppendLog | WriteManifest | Prepare | Discover | Commit | Finish | Report

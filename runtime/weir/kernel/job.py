@@ -8,7 +8,7 @@ checkpoints are completed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import assert_never
 
@@ -29,6 +29,7 @@ from weir.kernel.checkpoints import (
 )
 from weir.kernel.config import JobConfig
 from weir.kernel.effects import (
+    Discover,
     DropSlot,
     Effect,
     Finish,
@@ -44,7 +45,7 @@ from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
-from weir.kernel.split_assigner import SplitAssigner, SplitList
+from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, Assignment, SplitAssigner, SplitDiscovery, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.channel_state import EdgeChannels
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
@@ -71,6 +72,7 @@ from weir.protocol.messages import (
     SubtaskFailed,
     TriggerCheckpoint,
 )
+from weir.protocol.snapshots import JsonValue
 
 __all__ = ["LEGAL", "JobConfig", "JobMaster", "JobPhase"]
 
@@ -108,7 +110,8 @@ class JobMaster:
     """Call ``start`` once, then pass in events and results. Every method returns the effects to execute, in order.
 
     ``generation`` and ``next_checkpoint`` are the first unused numbers of the job log. ``restore`` is the checkpoint to
-    start from, or None to start without state.
+    start from, or None to start without state. ``discover_every_ms``: for each followed source, the time between two discoveries
+    of new splits.
     """
 
     def __init__(
@@ -120,10 +123,12 @@ class JobMaster:
         generation: Generation,
         next_checkpoint: CheckpointId,
         restore: RestorePoint | None,
+        discover_every_ms: Mapping[OperatorUid, int] | None = None,
     ) -> None:
         self._graph = graph
         self._config = config
         self._sources = tuple(sources)
+        self._discover_every_ms = discover_every_ms or {}
         self._generation = generation
         self._next_checkpoint = next_checkpoint
         self._restore = restore
@@ -138,6 +143,7 @@ class JobMaster:
         self._preparation: Preparation | None = None
         self._checkpoints: CheckpointCoordinator | None = None
         self._assigners: dict[OperatorUid, SplitAssigner] = {}
+        self._discoveries: dict[OperatorUid, SplitDiscovery] = {}
         self._assigners_at: dict[CheckpointId, Mapping[OperatorUid, AssignerState]] = {}
         self._append = PendingAppend(attempts_max=config.log_attempts_max, retry_ms=config.storage_retry_ms)
         self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
@@ -294,11 +300,66 @@ class JobMaster:
                 self._last.subtask_ended(subtask)
                 return self._advance_end(now_ms)
             case RequestSplit(_, operator, subtask_index):
-                split = self._assigners[operator].request()
-                precedes = self._checkpoints.next_checkpoint
-                return [Send(slot.incarnation, AssignSplit(self._generation, operator, subtask_index, split, precedes))]
+                return self._send_splits(operator, self._assigners[operator].request(subtask_index))
             case _:
                 assert_never(message)
+
+    # ---- splits ----------------------------------------------------------------------------
+
+    def _send_splits(self, source: OperatorUid, assignments: Iterable[Assignment]) -> list[Effect]:
+        assert self._checkpoints is not None
+        precedes = self._checkpoints.next_checkpoint
+        return [
+            effect
+            for one in assignments
+            for effect in self._deployment.send_to(
+                one.subtask, AssignSplit(self._generation, source, one.subtask, one.split, precedes)
+            )
+        ]
+
+    def _start_discoveries(self, now_ms: int) -> list[Effect]:
+        """Return an effect for each source that must be listed again, and a report for each listing that takes long."""
+        effects: list[Effect] = []
+        for uid, discovery in self._discoveries.items():
+            assigner = self._assigners[uid]
+            if discovery.is_slow(now_ms):
+                slow = f"Source {uid!r} has been listing its input for {SLOW_MS // 1_000} s. The job continues with the input that it knows"
+                effects.append(Report.warning(self._generation, slow))
+            if discovery.is_due(now_ms) and assigner.unassigned < UNASSIGNED_MAX:
+                discovery.start(now_ms)
+                effects.append(Discover(self._generation, uid, assigner.known, assigner.end))
+        return effects
+
+    def on_discovered(
+        self,
+        generation: Generation,
+        source: OperatorUid,
+        known: JsonValue,
+        splits: SplitList | None,
+        now_ms: int,
+        warnings: Iterable[str] = (),
+    ) -> list[Effect]:
+        """``known`` and ``splits``: see ``SplitAssigner.discovered``. ``warnings``: sentences for the user about the input."""
+        if not self._discovers(generation):
+            return []
+        assigner, discovery = self._assigners[source], self._discoveries[source]
+        reports = [Report.warning(generation, warning) for warning in warnings]
+        if discovery.succeeded(now_ms):
+            reports.append(Report.warning(generation, f"Source {source!r} lists its input again"))
+        assignments = assigner.discovered(known, splits)
+        if discovery.every_ms is None:
+            assignments += assigner.stop_growing()
+        return [*reports, *self._send_splits(source, assignments)]
+
+    def on_discovery_failed(self, generation: Generation, source: OperatorUid, reason: str, now_ms: int) -> list[Effect]:
+        """Retry later. The job continues to read the splits that it knows."""
+        if not self._discovers(generation) or not self._discoveries[source].failed(reason, now_ms):
+            return []
+        failed = f"Source {source!r} cannot look for new input: {reason.rstrip('.')}. The job continues, and Weir retries"
+        return [Report.warning(generation, failed)]
+
+    def _discovers(self, generation: Generation) -> bool:
+        return generation == self._generation and self._phase is JobPhase.RUNNING and self._ending is None
 
     # ---- time ------------------------------------------------------------------------------
 
@@ -321,6 +382,7 @@ class JobMaster:
                 commits_full = len(self._commits) >= self._config.commits_waiting_max
                 effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_full), now_ms)
                 effects += self._advance_end(now_ms)
+                effects += self._start_discoveries(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
                 for slot in self._deployment.evict():
                     effects += self._drop_unresponsive(slot, waited_ms, now_ms)
@@ -417,12 +479,22 @@ class JobMaster:
         return [self._preparation.start()]
 
     def on_prepared(
-        self, split_lists: Mapping[OperatorUid, SplitList], now_ms: int, warnings: Iterable[str] = ()
+        self, split_lists: Mapping[OperatorUid, Sequence[SplitList]], now_ms: int, warnings: Iterable[str] = ()
     ) -> list[Effect]:
-        """``warnings``: sentences for the user about the preparation."""
+        """``split_lists``: the split lists of each source, oldest first. ``warnings``: sentences for the user about the
+        preparation.
+        """
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
         self._assigners = self._preparation.assigners(split_lists)
+        self._discoveries.clear()
+        for uid, assigner in self._assigners.items():
+            every_ms = self._discover_every_ms.get(uid)
+            # A source that was followed before the restore is listed once more, because the checkpoint does not contain the
+            # splits that would have been discovered later.
+            assigner.may_grow = every_ms is not None or assigner.known is not None
+            if assigner.may_grow:
+                self._discoveries[uid] = SplitDiscovery(every_ms)
         self._move(JobPhase.ALLOCATING, now_ms)
         self._warned_of_slots = False
         reports = [Report.warning(self._generation, warning) for warning in warnings]
@@ -521,6 +593,8 @@ class JobMaster:
                 case AllAcknowledged(pending):
                     assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
                     self._assigners_at[pending.checkpoint] = assigners
+                    for uid, state in assigners.items():
+                        self._assigners[uid].forget_lists(state.split_lists)
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case ManifestWritten(pending):
                     effects.append(self._append.append(RecordCompleted(self._generation, pending)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from weir.kernel.checkpoints import CommitPermit, permit_for_restore
 from weir.kernel.effects import AppendLog, Commit, LogRequest, Prepare
@@ -85,7 +85,7 @@ class Preparation:
         delay_ms = self._backoff.next_delay_ms()
         return None if delay_ms is None else self._prepare(delay_ms=delay_ms)
 
-    def assigners(self, split_lists: Mapping[OperatorUid, SplitList]) -> dict[OperatorUid, SplitAssigner]:
+    def assigners(self, split_lists: Mapping[OperatorUid, Sequence[SplitList]]) -> dict[OperatorUid, SplitAssigner]:
         """Return the assigners of all sources: restored from the checkpoint, or new."""
         restored = restored_assigners(self._point, split_lists) if self._point else {}
         return restored | {uid: SplitAssigner(split_lists[uid]) for uid in self._new_sources}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,9 @@ class SlotRestore:
     watermarks: tuple[tuple[SubtaskId, int], ...] = ()
 
 
-def restored_assigners(point: RestorePoint, split_lists: Mapping[OperatorUid, SplitList]) -> dict[OperatorUid, SplitAssigner]:
+def restored_assigners(
+    point: RestorePoint, split_lists: Mapping[OperatorUid, Sequence[SplitList]]
+) -> dict[OperatorUid, SplitAssigner]:
     """Return the assigners of a restored job. The assigners assign the unfinished splits again, with their positions."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():

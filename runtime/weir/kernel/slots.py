@@ -271,6 +271,10 @@ class Deployment:
     def broadcast(self, message: ToSlot) -> list[Effect]:
         return [Send(slot.incarnation, message) for slot in self._slots.deployed()]
 
+    def send_to(self, index: int, message: ToSlot) -> list[Effect]:
+        """Send ``message`` to the slot with the index ``index``, which runs the subtasks with the same index."""
+        return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index == index]
+
     def send_to_sources(self, message: ToSlot) -> list[Effect]:
         """Send ``message`` to the slots that run a source subtask."""
         return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index in self._source_slots]

@@ -18,18 +18,31 @@ from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Sp
 
 MANIFEST_FORMAT = 4
 """In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
-splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest. In format 4, the channels are in
-arrays (``Manifest.channels``) instead of in one object for each end of a channel, and each source has its number of records
-(``AssignerState.records``)."""
+splits of a source are in a split list instead of in each manifest. In format 4, a source can have several split lists
+(``AssignerState.split_lists``) and has its number of records, and the channels are in arrays (``Manifest.channels``) instead of in
+one object for each end of a channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitListFile:
+    """The state file of a split list. The indexes of its splits are ``first`` to ``first + file.rows - 1``."""
+
+    first: int
+    file: StateFile
+
+    def contains(self, index: int) -> bool:
+        return self.first <= index < self.first + self.file.rows
 
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
     """The state of one source's split assigner at the trigger of the checkpoint.
 
-    ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
-    have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: unassigned
-    splits. The assigner assigns these splits before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all
+    ``split_lists``: the state files with the splits of the source, in the order of assignment. The newest list also contains what
+    the source knew when it found these splits (``known`` of ``Source.discover``), so a restore finds all later splits again. A
+    list is absent if it is not the newest one and all its splits are finished. Only manifests of formats 1 and 2 have no split
+    list. ``next``: the index of the first split in ``split_lists`` that was never assigned. ``pending``: unassigned splits. The
+    assigner assigns these splits before the splits from index ``next`` on. In formats 1 and 2, ``pending`` contains all
     unassigned splits. In later formats, ``pending`` contains only splits that were assigned before a restore and are unassigned
     now. ``finished``: the number of finished splits. The snapshots of the source contain the splits that are assigned but not
     finished, with their positions. ``records``: the number of records that the source had read up to the checkpoint, in all
@@ -38,7 +51,7 @@ class AssignerState:
 
     pending: tuple[Split, ...]
     finished: int
-    split_list: StateFile | None = None
+    split_lists: tuple[SplitListFile, ...] = ()
     next: int = 0
     records: int = 0
 
@@ -113,7 +126,7 @@ class Manifest:
 
         The returned files must not be deleted while the checkpoint is kept.
         """
-        lists = [state.split_list for state in self.assigners.values() if state.split_list is not None]
+        lists = [listed.file for state in self.assigners.values() for listed in state.split_lists]
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
         if self.channel_file is not None:
             lists.append(self.channel_file)
@@ -127,19 +140,40 @@ class Manifest:
 def count_finished(
     assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
 ) -> dict[OperatorUid, AssignerState]:
-    """Return the states with the correct numbers of finished splits and of records.
+    """Return the states with the correct numbers of finished splits and of records, and without the split lists that no restore
+    needs.
 
     In ``assigners``, the number ``finished`` is too high: it includes splits that are assigned but not finished. The number
     ``records`` is that of the restored checkpoint. ``operators`` are the snapshots of the sources. These snapshots contain the
     splits that are assigned but not finished, and the records that were read since the restore.
     """
-    result = dict(assigners)
+    unfinished: dict[OperatorUid, list[Split]] = {uid: [] for uid in assigners}
+    records = {uid: state.records for uid, state in assigners.items()}
     for snapshot in operators:
-        state = result.get(snapshot.operator)
-        if state is not None:
-            finished, records = state.finished - len(snapshot.splits), state.records + snapshot.records
-            result[snapshot.operator] = replace(state, finished=finished, records=records)
-    return result
+        if snapshot.operator in unfinished:
+            unfinished[snapshot.operator] += snapshot.splits
+            records[snapshot.operator] += snapshot.records
+    return {
+        uid: replace(
+            state,
+            finished=state.finished - len(unfinished[uid]),
+            split_lists=_needed_lists(state, (*unfinished[uid], *state.pending)),
+            records=records[uid],
+        )
+        for uid, state in assigners.items()
+    }
+
+
+def _needed_lists(state: AssignerState, begun: Iterable[Split]) -> tuple[SplitListFile, ...]:
+    """``begun``: the splits that are assigned or were assigned before a restore, and are not finished."""
+    indexes = [split.index for split in begun if split.index is not None]
+    return tuple(
+        listed
+        for listed in state.split_lists
+        if listed == state.split_lists[-1]
+        or listed.first + listed.file.rows > state.next
+        or any(listed.contains(index) for index in indexes)
+    )
 
 
 def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
@@ -194,9 +228,8 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
     earlier = written if type(written) is int else MANIFEST_FORMAT
-    if earlier < 3:
-        _convert_assigners(value.get("assigners"))
     if earlier < 4:
+        _convert_assigners(value.get("assigners"))
         _convert_channels(value.get("subtasks"))
     manifest = codec.from_json(Manifest, value)
     if earlier < 4:
@@ -220,9 +253,12 @@ def without_channels(subtasks: Iterable[SubtaskSnapshot]) -> Iterator[SubtaskSna
 
 
 def _convert_assigners(assigners: object) -> None:
-    """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
+    """Convert the assigner states of older formats. The states of formats 1 and 2 are arguments of ``count_finished``."""
     for state in assigners.values() if isinstance(assigners, dict) else ():
         if isinstance(state, dict):
+            split_list = state.pop("split_list", None)
+            if split_list is not None:
+                state["split_lists"] = [{"first": 0, "file": split_list}]
             state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.
             assigned, finished = state.pop("assigned", None), state.get("finished")
             if isinstance(assigned, list) and isinstance(finished, int):

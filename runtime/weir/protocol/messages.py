@@ -120,6 +120,9 @@ class SubtaskEnded:
 
 @dataclass(frozen=True, slots=True)
 class RequestSplit:
+    """A subtask has at most one open request. If the coordinator can discover more splits but has none now, it answers when it
+    has discovered one. Until then, the subtask is idle."""
+
     generation: Generation
     operator: OperatorUid
     subtask: int
@@ -239,7 +242,7 @@ class NotifyCheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` is None if no splits remain.
+    """The answer to RequestSplit. ``split`` is None if no splits remain and none can be discovered.
 
     ``precedes`` is the next checkpoint to be triggered. The assignment arrives before the barrier of the checkpoint ``precedes``.
     """
@@ -316,7 +319,7 @@ def encode(message: FromSlot | ToSlot) -> bytes:
 def _decode(kinds: dict[str, msgspec.json.Decoder[object]], data: bytes | bytearray | memoryview) -> object:
     """Both ends run the same version, so unknown fields need no check, unlike in stored data."""
     # An acknowledgement is up to 64 MiB long, so it is scanned only once: by the decoder of its kind.
-    data = bytes(data)
+    data = bytes(data).rstrip()
     name, _, fields = data.removeprefix(b'["').partition(b'",')
     decoder = kinds.get(name.decode(errors="replace"))
     if decoder is None or not (data.startswith(b'["') and data.endswith(b"]")):

@@ -11,7 +11,7 @@ from weir.connectors.registry import sink_from, source_from
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.start import FirstNumbers, StartPoint, find_start, restore_point
 from weir.errors import GraphError
-from weir.graph.compatibility import check_restorable
+from weir.graph.compatibility import check_restorable, ended_sources, incomplete_sources
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, OperatorKind
 from weir.graph.physical import PhysicalGraph
@@ -62,6 +62,7 @@ class PlannedRun:
             generation=max(view.next_generation, first.generation),
             next_checkpoint=max(view.next_unused_checkpoint, first.checkpoint),
             restore=restore_point(manifest).without(self.non_restored) if manifest is not None else None,
+            discover_every_ms=self.plan.discover_every_ms,
         )
 
 
@@ -106,6 +107,8 @@ def _compile(
         checkpointed=old.logical,
         max_parallelism=old.max_parallelism,
         allow_non_restored_state=options.allow_non_restored_state,
+        ended=ended_sources(manifest, old),
+        incomplete=incomplete_sources(manifest),
     )
     return graph, compatibility.dropped, compatibility.notes
 

@@ -131,7 +131,7 @@ def import_checkpoint(
             replace(subtask, operators=tuple(map(copier.copy_operator, subtask.operators)))
             for subtask in external.manifest.subtasks
         ),
-        assigners={uid: copier.copy_split_list(uid, state) for uid, state in external.manifest.assigners.items()},
+        assigners={uid: copier.copy_split_lists(uid, state) for uid, state in external.manifest.assigners.items()},
         # Mark all output as published, because the imported checkpoint has no output of this job to commit.
         published_up_to=checkpoint,
     )
@@ -171,8 +171,9 @@ class _FileCopier:
     def copy_operator(self, snapshot: OperatorSnapshot) -> OperatorSnapshot:
         return replace(snapshot, files=tuple(self._copy(file, snapshot.operator, snapshot.subtask) for file in snapshot.files))
 
-    def copy_split_list(self, source: OperatorUid, state: AssignerState) -> AssignerState:
-        return state if state.split_list is None else replace(state, split_list=self._copy(state.split_list, source, 0))
+    def copy_split_lists(self, source: OperatorUid, state: AssignerState) -> AssignerState:
+        lists = tuple(replace(listed, file=self._copy(listed.file, source, 0)) for listed in state.split_lists)
+        return replace(state, split_lists=lists)
 
     def flush(self) -> None:
         self._files.flush()

@@ -16,6 +16,7 @@ from weir.graph.logical import LogicalGraph, OperatorKind
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.job_log import CheckpointCompleted
+from weir.protocol.manifest import AssignerState
 from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
@@ -43,6 +44,7 @@ class Words(RunningJob):
     staged_rows: dict[int, int] = field(default_factory=dict)
     """Maps an epoch to its number of rows. The console writer stages these rows in the next checkpoint."""
     published_up_to: int = 0
+    ended: bool = False
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
         file = self.write_state(checkpoint)
@@ -56,8 +58,9 @@ class Words(RunningJob):
         writing = OperatorSnapshot(OperatorUid("out"), 0, committables=epochs)
         made = replace(
             made,
+            assigners={OperatorUid("lines"): AssignerState((), checkpoint - 1, next=checkpoint)},
             graph=codec.to_json(compile_graph(self.logical, slots=2)),
-            subtasks=(replace(subtask, operators=(*subtask.operators, reading, writing)),),
+            subtasks=(replace(subtask, operators=(*subtask.operators, reading, writing), ended=self.ended),),
             published_up_to=CheckpointId(self.published_up_to),
         )
         written = write_manifest(self.storage, self.layout, made)
@@ -270,6 +273,29 @@ def test_a_failed_check_yields_only_a_note_if_it_also_fails_for_the_version_that
     found = inspect_storage(replace(upgrade, wanted=version(compiled), maker=version(compiled)))
     assert is_applicable(found) and any("cannot be checked in advance" in note and "'lines'" in note for note in found.notes)
     assert inspect_storage(replace(upgrade, wanted=version(compiled), maker=version(at_home))).incompatibility is not None
+
+
+def test_a_plan_says_that_a_followed_source_reads_later_files_again_and_refuses_to_follow_after_the_end(
+    create_job: CreateJob, upgrade: InspectionRequest
+) -> None:
+    text = {"kind": "text", "paths": ["/in"]}
+    bounded = graph(operator("lines", OperatorKind.SOURCE, config=text), sink("out", "lines"))
+    followed = graph(
+        operator("lines", OperatorKind.SOURCE, config=text | {"follow": {"discover_every_ms": 1, "settle_ms": 1}}),
+        sink("out", "lines"),
+    )
+    job = create_job("own", logical=followed)
+    found = inspect_storage(replace(upgrade, wanted=version(followed)))
+    assert is_applicable(found) and any(
+        "reads the files again that it found after this checkpoint" in note for note in found.notes
+    )
+    job.logical = bounded
+    job.complete(4)
+    assert is_applicable(inspect_storage(replace(upgrade, wanted=version(followed))))
+    job.ended = True
+    job.complete(5)
+    refused = inspect_storage(replace(upgrade, wanted=version(followed), maker=version(bounded)))
+    assert refused.incompatibility is not None and "had already reached the end of its input" in refused.incompatibility
 
 
 def test_a_spark_query_is_compatible_with_its_staged_rows(

@@ -14,7 +14,8 @@ from weir.api.job_loader import load_job
 from weir.api.stream import Stream
 from weir.graph.compile import compile_graph
 
-GUIDE = Path(__file__).parents[3] / "docs" / "jobs.md"
+DOCS = Path(__file__).parents[3] / "docs"
+GUIDE = DOCS / "jobs.md"
 FLIGHTS = pa.table(
     {"origin": ["JFK"], "dest": ["SFO"], "dep_delay": [20.0], "distance": [2586.0], "air_time": [345.0]},
 )
@@ -32,7 +33,7 @@ def test_every_code_block_of_the_guide_builds_a_graph(tmp_path: Path) -> None:
 
     job = Job("snippets")
     flights = job.read(sources.iterable(FLIGHTS), uid="flights")
-    names: dict[str, object] = {"pl": pl, "agg": agg, "flights": flights}
+    names: dict[str, object] = {"pa": pa, "pl": pl, "agg": agg, "sources": sources, "job": job, "flights": flights}
     for snippet in snippets:
         exec(snippet, names)  # noqa: S102  # the guide is trusted
     made = [value for value in names.values() if isinstance(value, Stream) and value is not flights]
@@ -40,3 +41,11 @@ def test_every_code_block_of_the_guide_builds_a_graph(tmp_path: Path) -> None:
     for stream in made:
         stream.write(sinks.console())
     compile_graph(job.to_graph()[0], slots=2)
+
+
+def test_the_job_of_the_tutorial_about_files_builds_a_graph_although_its_directory_is_empty(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "tutorial-follow.md").read_text(), re.DOTALL)
+    (tmp_path / "payments.py").write_text(code)
+    job = load_job(str(tmp_path / "payments.py"), {"input": str(tmp_path), "output": str(tmp_path / "out")})
+    assert [one.uid for one in job.to_graph()[0].operators] == ["payments", "totals", "out"]
+    assert job.sources()["payments"].discover_every_ms == 5_000  # type: ignore[index]  # an id is a str

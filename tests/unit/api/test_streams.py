@@ -188,6 +188,41 @@ def test_the_options_of_an_operator_are_in_the_graph() -> None:
     assert (out.name, out.parallelism) == ("Screen", 1)
 
 
+def test_an_aggregate_can_have_any_output_name() -> None:
+    (first, *_) = result(
+        ROWS,
+        lambda stream: stream.key_by("origin").aggregate(
+            agg.count().alias("uid"), agg.max("delay").alias("emit"), name=agg.count(), self=agg.count(), uid="n"
+        ),
+    )
+    assert list(first) == ["origin", "uid", "emit", "name", "self"]
+
+
+def test_options_does_not_change_the_stream_that_other_operators_read() -> None:
+    job, stream = flights(ROWS)
+    late = stream.filter(pl.col("delay") > 0)
+    late.write(sinks.console(), uid="before")
+    renamed = late.options(uid="late", parallelism=2).options(name="Late")
+    late.write(sinks.console(), uid="after")
+    renamed.write(sinks.console(), uid="renamed")
+    operators = {one.uid: one for one in job.to_graph()[0].operators}
+    assert {uid: one.inputs[0].operator for uid, one in operators.items() if one.kind is OperatorKind.SINK} == {
+        "before": "filter-1",
+        "after": "filter-1",
+        "renamed": "late",
+    }
+    assert (operators["filter-1"].name, operators["filter-1"].parallelism) == ("filter", None)  # type: ignore[index]  # an id is a str
+    assert (operators["late"].name, operators["late"].parallelism) == ("Late", 2)  # type: ignore[index]  # an id is a str
+
+
+def test_options_of_a_source_and_of_a_partitioned_stream_keep_the_source_and_the_partitioning() -> None:
+    job, stream = flights(ROWS)
+    stream.options(uid="again").rebalance().options(parallelism=2).write(sinks.console(), uid="out")
+    (source, sink) = job.to_graph()[0].operators
+    assert (source.uid, source.parallelism, sink.inputs[0].partitioning) == ("again", 2, Partitioning.REBALANCE)
+    assert set(job.sources()) == {"again"}
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
@@ -199,6 +234,11 @@ def test_the_options_of_an_operator_are_in_the_graph() -> None:
         (lambda s: s.key_by("origin").aggregate(n=agg.sum("dely")), SchemaError, "no column 'dely'; did you mean 'delay'?"),
         (lambda s: s.key_by("origin").aggregate(n=pl.len()), GraphError, "n=.* is not an aggregate. Use agg.count"),
         (lambda s: s.key_by("origin").aggregate(), GraphError, "needs at least one aggregate"),
+        (lambda s: s.key_by("origin").aggregate(uid=agg.count()), GraphError, r"for example agg.count\(\).alias\('uid'\)"),
+        (lambda s: s.key_by("origin").aggregate(emit=agg.count()), GraphError, "emit= sets an option of aggregate"),
+        (lambda s: s.key_by("origin").aggregate(agg.count()), GraphError, "An aggregate has the name None. Name its output"),
+        (lambda s: s.key_by("origin").aggregate("delay"), GraphError, "'delay' is not an aggregate. .* total=agg.sum"),
+        (lambda s: s.key_by("origin").aggregate(agg.count().alias("n"), n=agg.count()), SchemaError, "'n' would appear twice"),
         (
             lambda s: s.key_by("origin").aggregate(n=agg.count(), emit="all"),
             GraphError,
@@ -247,6 +287,13 @@ def job_with_unused_stream() -> Job:
     return job
 
 
+def job_that_ignores_the_result_of_options() -> Job:
+    job, stream = flights([])
+    stream.options(uid="renamed")
+    stream.write(sinks.console())
+    return job
+
+
 def job_with_duplicate_uid() -> Job:
     job, stream = flights([])
     stream.filter(pl.col("delay") > 1).options(uid="flights").write(sinks.console())
@@ -259,6 +306,7 @@ def job_with_duplicate_uid() -> Job:
         (lambda: flights([])[0], "Job 'flights' has no sink"),
         (lambda: Job("empty"), "Job 'empty' has no source"),
         (job_with_unused_stream, "The output of filter at test_streams.py:[0-9]+ is not used"),
+        (job_that_ignores_the_result_of_options, "Continue with the stream that options"),
         (
             job_with_duplicate_uid,
             "uid 'flights' is used twice: by source 'flights' at job_runner.py:[0-9]+ and by filter 'flights' at",

@@ -15,11 +15,11 @@ import typer
 from tests.unit.cli.fakes import BrokenStream, FakeRunningJob, finished
 
 from weir import Job
-from weir.cli import app, options, progress, run
+from weir.cli import app, progress, run
 from weir.cli.exit_codes import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
-from weir.kernel.config import Timeouts
+from weir.kernel.config import Timeouts, parse_duration_ms
 from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
@@ -259,11 +259,11 @@ def test_a_signal_suspends_the_job_although_standard_error_is_broken(monkeypatch
 @pytest.mark.parametrize("text", ["0s", "0.4ms", "0h", "1e3s", "-1s", "9" * 400 + "h"])
 def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a duration|is out of range"):
-        options.parse_duration_ms(text)
+        parse_duration_ms(text)
 
 
 def test_durations_are_parsed() -> None:
-    assert [options.parse_duration_ms(text) for text in ("1ms", "500ms", "10s", "1.5m", "1h")] == [
+    assert [parse_duration_ms(text) for text in ("1ms", "500ms", "10s", "1.5m", "1h")] == [
         1,
         500,
         10_000,

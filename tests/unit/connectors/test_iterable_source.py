@@ -76,5 +76,5 @@ def test_a_connector_description_with_an_unknown_kind_or_field_is_refused() -> N
             build({"kind": "os.system"})
         with pytest.raises(ConfigError, match="Known kinds"):
             build(None)
-    with pytest.raises(ProtocolError, match="unknown fields"):
+    with pytest.raises(ProtocolError, match=r"unknown field `\$.command`"):
         sink_from({"kind": "console", "rows": 1, "command": "x"})

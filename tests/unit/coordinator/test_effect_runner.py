@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +12,12 @@ from tests.unit.coordinator.test_garbage_collector import LAYOUT, _ImmediateExec
 from tests.unit.coordinator.test_log_executor import GRAPH
 from tests.unit.coordinator.test_sinks import SINK, Recording
 
-from weir.connectors.base import Source
+from weir.connectors.base import Discovered, Source
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, Executors
-from weir.errors import Retry, SinkError
+from weir.errors import InputError, Retry, SinkError
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
-from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, StartGeneration, WriteManifest
+from weir.kernel.effects import AppendLog, Commit, Discover, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitList
 from weir.operators.base import SourceOperator
@@ -24,12 +25,13 @@ from weir.protocol.channel_state import EdgeSnapshot, PackedInts
 from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import GenerationStarted
 from weir.protocol.manifest import AssignerState
-from weir.protocol.snapshots import Committable, Split, SubtaskSnapshot, SubtaskStatistics
+from weir.protocol.snapshots import Committable, JsonValue, Split, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
-from weir.storage.state_files import StateFiles
+from weir.storage.split_lists import read_split_list
+from weir.storage.state_files import StateFiles, StateReader
 
 
 class Broken(Recording):
@@ -60,7 +62,7 @@ def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[Effe
         CompiledJob(GRAPH, {}, {SINK: sink}),
         storage,
         log,
-        executors=Executors(executor, executor, executor, threading.Event(), executor),
+        executors=Executors(executor, executor, executor, threading.Event(), executor, executor),
     )
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
@@ -196,13 +198,17 @@ class Splits(Source):
         raise AssertionError("only slots read splits")
 
 
-def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint | None) -> list[dict[OperatorUid, SplitList]]:
+def _prepared(
+    storage: CheckpointStorage, source: Source, *points: RestorePoint | None
+) -> list[dict[OperatorUid, tuple[SplitList, ...]]]:
     """Prepare one generation for each restore point, in one process. Return the split lists of each generation."""
     log = JobLog(storage, LAYOUT)
     log.read()
     executor, master = _ImmediateExecutor(), RecordingMaster()
     plan = CompiledJob(GRAPH, {SOURCE: source}, {SINK: Recording()})
-    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, threading.Event(), executor))
+    runner = EffectRunner(
+        plan, storage, log, executors=Executors(executor, executor, executor, threading.Event(), executor, executor)
+    )
     runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
     first = log.view.next_generation
     for generation, point in enumerate(points, first):
@@ -229,7 +235,7 @@ class CountingStorage(MemoryStorage):
 def test_the_splits_of_a_source_are_enumerated_once_and_their_list_is_read_once_per_process() -> None:
     storage, source = CountingStorage(), Splits()
     (listed,) = _prepared(storage, source, None)
-    state = AssignerState((), 0, listed[SOURCE].file)
+    state = AssignerState((), 0, (listed[SOURCE][0].reference,))
     assert _prepared(storage, source, _point(state), _point(state)) == [listed, listed]
     assert (source.enumerated, storage.reads) == (1, 1)
 
@@ -238,13 +244,154 @@ def test_a_restore_writes_the_pending_splits_of_a_checkpoint_of_an_older_version
     storage, source = CountingStorage(), Splits()
     state = AssignerState((Split("started", {"file": "s"}, 7), Split("c", {"file": "c"})), 1)
     (listed,) = _prepared(storage, source, _point(state))
-    assert listed[SOURCE].splits == (Split("c", {"file": "c"}, index=0),)
+    assert [one.splits for one in listed[SOURCE]] == [(Split("c", {"file": "c"}, index=0),)]
     assert source.enumerated == 0
-    assert _prepared(storage, source, _point(AssignerState((), 0, listed[SOURCE].file))) == [listed]
+    assert _prepared(storage, source, _point(AssignerState((), 0, (listed[SOURCE][0].reference,)))) == [listed]
 
 
 def test_the_split_lists_of_two_preparations_have_different_paths() -> None:
     storage, source = CountingStorage(), Splits()
     first, second = _prepared(storage, source, None, None)
-    assert first[SOURCE].splits == second[SOURCE].splits
-    assert first[SOURCE].file.path != second[SOURCE].file.path
+    assert first[SOURCE][0].splits == second[SOURCE][0].splits
+    assert first[SOURCE][0].file.path != second[SOURCE][0].file.path
+
+
+class Growing(Splits):
+    """A source that discovers splits. ``items`` are the splits that exist. ``known`` is the number of discovered splits."""
+
+    discover_every_ms = 50
+
+    def __init__(self, *items: str) -> None:
+        self.items = list(items)
+        self.error: BaseException | None = None
+
+    def known_after(self, splits: Sequence[Split]) -> JsonValue:
+        return len(splits)
+
+    def discover(self, known: JsonValue, parallelism: int) -> Discovered:
+        assert isinstance(known, int)
+        if self.error is not None:
+            raise self.error
+        new = self.items[known:]
+        return Discovered(tuple(Split(item, item) for item in new), known + len(new), tuple(f"{item} is new" for item in new))
+
+
+class GrowingRun:
+    """An effect runner with a source that discovers splits, and the answers to the job master."""
+
+    def __init__(self, source: Growing) -> None:
+        self.storage, self.master, executor = CountingStorage(), RecordingMaster(), _ImmediateExecutor()
+        log = JobLog(self.storage, LAYOUT)
+        log.read()
+        executors = Executors(executor, executor, executor, threading.Event(), executor, executor)
+        plan = CompiledJob(GRAPH, {SOURCE: source}, {SINK: Recording()}, retained=1)
+        self.runner = EffectRunner(plan, self.storage, log, executors=executors)
+        self.runner.start(lambda event: event(self.master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
+        self.runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
+        self.runner.submit(Prepare(Generation(1), None, None, (SOURCE,)))
+        name, lists, _, self.warnings = self.master.calls.pop()
+        assert name == "on_prepared"
+        (self.first,) = lists[SOURCE]
+
+    def discover(self, known: int) -> tuple[Any, ...]:
+        self.runner.submit(Discover(Generation(1), SOURCE, known, known))
+        return self.master.calls.pop()
+
+    def complete(self, checkpoint: int, *lists: SplitList) -> None:
+        pending = PendingCheckpoint(CheckpointId(checkpoint), CheckpointKind.PERIODIC, triggered_ms=0)
+        state = AssignerState((), 0, tuple(one.reference for one in lists))
+        self.runner.submit(WriteManifest(Generation(1), pending, {SOURCE: state}))
+        self.runner.submit(AppendLog(RecordCompleted(Generation(1), pending)))
+        self.runner.submit(Commit(CommitPermit(CheckpointId(checkpoint), Generation(1)), ()))
+        assert not [call for call in self.master.calls if "failed" in call[0]], self.master.calls
+
+    def stored(self, one: SplitList) -> bool:
+        return LAYOUT.absolute(one.file.path) in {stored.path for stored in self.storage.list("")}
+
+
+def test_the_first_splits_of_a_followed_source_are_discovered_when_the_job_is_prepared() -> None:
+    run = GrowingRun(Growing("a"))
+    assert (run.first.splits, run.first.known) == ((Split("a", "a", index=0),), 1)
+    assert list(run.warnings) == ["a is new"]
+
+
+def test_a_job_whose_input_cannot_be_listed_does_not_start() -> None:
+    source = Growing()
+    source.error = InputError("/in: no input file found.")
+    storage, executor, master = MemoryStorage(), _ImmediateExecutor(), RecordingMaster()
+    log = JobLog(storage, LAYOUT)
+    log.read()
+    executors = Executors(executor, executor, executor, threading.Event(), executor, executor)
+    runner = EffectRunner(CompiledJob(GRAPH, {SOURCE: source}, {}), storage, log, executors=executors)
+    runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
+    runner.submit(AppendLog(StartGeneration(Generation(1), None, CheckpointId(1))))
+    runner.submit(Prepare(Generation(1), None, None, (SOURCE,)))
+    assert master.calls[-1] == ("on_prepare_failed", "/in: no input file found.", "InputError", False, 0)
+
+
+def test_a_discovery_that_never_ends_does_not_delay_the_end_of_the_process() -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        started.set()
+        release.wait()
+
+    executors = Executors()
+    running = executors.discovery.submit(hang)
+    started.wait()
+    executors.close()
+    release.set()
+    assert running.result() is None
+
+
+def test_a_discovery_writes_a_durable_list_with_the_known_input_if_it_finds_splits() -> None:
+    source = Growing()
+    run = GrowingRun(source)
+    assert run.discover(0) == ("on_discovered", Generation(1), SOURCE, 0, None, 0, ())
+    source.items += ["a", "b"]
+    name, _, _, known, listed, _, warnings = run.discover(0)
+    assert (name, known, warnings) == ("on_discovered", 2, ("a is new", "b is new"))
+    assert listed.splits == (Split("a", "a", index=0), Split("b", "b", index=1))
+    with StateReader(run.storage, LAYOUT, CheckpointId(1)) as reader:
+        assert read_split_list(reader, listed.reference) == listed
+        assert read_split_list(reader, run.first.reference).known == 0
+
+
+def test_a_failed_discovery_is_reported_and_a_bug_fails_the_job() -> None:
+    source = Growing()
+    run = GrowingRun(source)
+    source.error = InputError("/in: Permission denied.")
+    assert run.discover(0) == ("on_discovery_failed", Generation(1), SOURCE, "/in: Permission denied.", 0)
+    source.error = ZeroDivisionError("division by zero")
+    assert run.discover(0) == ("fail", "internal error: ZeroDivisionError: division by zero", "ZeroDivisionError", 0)
+
+
+def test_a_restored_source_that_begins_to_follow_stores_what_its_split_list_contains() -> None:
+    storage = CountingStorage()
+    (listed,) = _prepared(storage, Splits(), None)
+    state = AssignerState((), 0, (listed[SOURCE][0].reference,))
+    (lists,) = _prepared(storage, Growing(), _point(state))
+    first, second = lists[SOURCE]
+    assert first == listed[SOURCE][0]
+    assert (second.splits, second.first, second.known) == ((), 2, 2)
+    state = AssignerState((), 2, (second.reference,), 2)
+    assert _prepared(storage, Growing(), _point(state)) == [{SOURCE: (second,)}]
+
+
+def test_a_discovered_split_list_is_kept_until_a_checkpoint_refers_to_it_or_to_a_newer_one() -> None:
+    source = Growing()
+    run = GrowingRun(source)
+    source.items.append("a")
+    first = run.discover(0)[4]
+    for checkpoint in (1, 3, 4):  # the aborted checkpoint 2 causes a deletion of orphans
+        run.complete(checkpoint, run.first)
+    assert run.stored(first)
+    source.items.append("b")
+    second = run.discover(1)[4]
+    source.items.append("c")
+    third = run.discover(2)[4]
+    run.complete(6, second)
+    assert [run.stored(one) for one in (first, second, third)] == [False, True, True]
+    run.complete(7, third)
+    run.complete(8, third)
+    assert [run.stored(one) for one in (run.first, second, third)] == [False, False, True]

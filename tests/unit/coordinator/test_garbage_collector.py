@@ -83,7 +83,7 @@ class _Run:
             storage,
             self.log,
             summary_every=summary_every,
-            executors=Executors(executor, executor, executor, threading.Event(), executor),
+            executors=Executors(executor, executor, executor, threading.Event(), executor, executor),
         )
         self.runner.start(self.events.append)
         self.start = AppendLog(StartGeneration(view.next_generation, None, view.next_checkpoint))

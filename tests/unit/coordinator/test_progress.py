@@ -34,7 +34,7 @@ class Run:
         return self.progress.snapshot().records
 
     def complete(self, records: int) -> int:
-        snapshot = SubtaskSnapshot(0, 0, (), (), (), False, SubtaskStatistics())
+        snapshot = SubtaskSnapshot(0, 0, (), False, SubtaskStatistics())
         pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, 0, snapshots={SubtaskId(0, 0): snapshot})
         self.progress.on_report(Report.completed(ONE, pending, records=records, now_ms=1))
         return self.progress.snapshot().records

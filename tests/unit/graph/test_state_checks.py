@@ -10,15 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.unit.graph.graph_builders import graph, sink, source
+from tests.unit.storage.storage_builders import manifest_of
 
 from weir import sources
 from weir.connectors.base import Source
 from weir.connectors.spark.staged_dataframe import StagedDataFrame
 from weir.errors import RestoreError
-from weir.graph.compatibility import check_restorable
+from weir.graph.compatibility import check_restorable, ended_sources, incomplete_sources
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph
 from weir.protocol.ids import OperatorUid
+from weir.protocol.manifest import AssignerState, Manifest
+from weir.protocol.snapshots import OperatorSnapshot, Split, SubtaskSnapshot, SubtaskStatistics
 
 INTS = {"n": sources.ints(0, 9)}
 
@@ -89,3 +92,45 @@ def test_file_order_is_refused_if_an_older_version_wrote_the_checkpoint() -> Non
     del config["order"]
     with pytest.raises(RestoreError, match="has order='file'"):
         check_restorable(compile_graph(after, slots=1), checkpointed=before, max_parallelism={})
+
+
+FOLLOWED, BOUNDED = sources.text("/a", follow=True), sources.text("/a")
+
+
+def notes(after: Source, before: Source, **manifest: frozenset[str]) -> tuple[str, ...]:
+    graph, old = compile_graph(graph_of(after), slots=1), graph_of(before)
+    return check_restorable(graph, checkpointed=old, max_parallelism={}, **manifest).notes
+
+
+def test_a_source_can_stop_following_its_input() -> None:
+    (note,) = notes(BOUNDED, FOLLOWED, ended=frozenset({"in"}), incomplete=frozenset({"in"}))
+    assert "reads the files that exist when the job starts or recovers, and then ends" in note
+    assert notes(sources.text("/a", follow=True, settle="1s"), FOLLOWED, ended=frozenset({"in"})) == ()
+
+
+def test_a_source_can_begin_to_follow_its_input_only_if_it_has_not_ended_and_all_its_files_are_known() -> None:
+    (note,) = notes(FOLLOWED, BOUNDED)
+    assert "now follows its input" in note
+    with pytest.raises(RestoreError, match="source 'in' .* cannot begin to follow .* had already reached the end .* new uid"):
+        notes(FOLLOWED, BOUNDED, ended=frozenset({"in"}))
+    with pytest.raises(RestoreError, match="an older version of Weir started to read the input"):
+        notes(FOLLOWED, BOUNDED, incomplete=frozenset({"in"}))
+
+
+def test_a_manifest_shows_which_sources_have_ended_or_were_enumerated_by_an_older_version() -> None:
+    uid, split = OperatorUid("in"), Split("a", None, 3, 0)
+    physical = compile_graph(graph_of(BOUNDED), slots=2)
+
+    def of(*, ended: bool, finished: int) -> Manifest:
+        taken = OperatorSnapshot(uid, 0, splits=(split,))
+        subtasks = tuple(
+            SubtaskSnapshot(0, index, (taken,)[index:], (), (), ended and index == 1, SubtaskStatistics()) for index in range(2)
+        )
+        return replace(
+            manifest_of(1, 1, ()), subtasks=subtasks, assigners={uid: AssignerState((Split("b", None, 1, 1),), finished, next=5)}
+        )
+
+    assert incomplete_sources(of(ended=False, finished=3)) == frozenset()
+    assert incomplete_sources(of(ended=False, finished=4)) == {uid}
+    assert ended_sources(of(ended=False, finished=3), physical) == frozenset()
+    assert ended_sources(of(ended=True, finished=3), physical) == {uid}

@@ -16,6 +16,7 @@ from weir.protocol.manifest import count_finished
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
     Committable,
+    JsonValue,
     OperatorSnapshot,
     Split,
     StateFile,
@@ -95,16 +96,16 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 0)
     for subtask in sorted(of.subtasks(), reverse=True):
         pending.snapshots[subtask] = snapshot(of, subtask, checkpoint=7)
-    assigner = SplitAssigner(split_list("split0", "split1", "rest"))
-    for _ in range(2):
-        assigner.request()
+    assigner = SplitAssigner((split_list("split0", "split1", "rest"),))
+    for subtask in range(2):
+        assigner.request(subtask)
     pending.channels = channels_of(pending.ordered_snapshots())
     return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
 
 
-def split_list(*ids: str) -> SplitList:
-    splits = tuple(Split(split_id, f"payload of {split_id}", index=index) for index, split_id in enumerate(ids))
-    return SplitList(StateFile("state/source/splits", 1, "x", len(ids)), splits)
+def split_list(*ids: str, first: int = 0, known: JsonValue = None) -> SplitList:
+    splits = tuple(Split(split_id, f"payload of {split_id}", index=index) for index, split_id in enumerate(ids, first))
+    return SplitList(StateFile(f"state/source/splits-{first}-{known}", 1, "x", len(ids)), splits, first, known)
 
 
 def register(number: int) -> Register:

@@ -13,6 +13,7 @@ from weir.kernel.config import CheckpointConfig, RestartConfig
 from weir.kernel.effects import (
     AppendLog,
     Commit,
+    Discover,
     DropSlot,
     Effect,
     Finish,
@@ -26,8 +27,9 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
+from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, SplitList
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
-from weir.protocol.manifest import CheckpointStatistics
+from weir.protocol.manifest import AssignerState, CheckpointStatistics
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -82,11 +84,18 @@ def triggered(effects: Sequence[Effect]) -> list[str]:
 class Job:
     """A job master, and methods that simulate the answers of the coordinator and the slots."""
 
-    def __init__(self, config: JobConfig = CONFIG) -> None:
+    def __init__(self, config: JobConfig = CONFIG, *, splits: SplitList = SPLITS, every_ms: int | None = None) -> None:
         self.graph = graph(SLOTS)
+        self.splits = splits
         self.subtasks = tuple(self.graph.subtasks())
         self.master = JobMaster(
-            self.graph, config, sources=[SOURCE], generation=Generation(1), next_checkpoint=CheckpointId(1), restore=None
+            self.graph,
+            config,
+            sources=[SOURCE],
+            generation=Generation(1),
+            next_checkpoint=CheckpointId(1),
+            restore=None,
+            discover_every_ms={} if every_ms is None else {SOURCE: every_ms},
         )
         self.log: StartGeneration | RecordCompleted | None = None
         self.observe(self.master.start(0))
@@ -110,7 +119,7 @@ class Job:
 
     def running(self, now_ms: int = 0) -> Job:
         self.log_created(now_ms)
-        self.observe(self.master.on_prepared({SOURCE: SPLITS}, now_ms))
+        self.observe(self.master.on_prepared({SOURCE: (self.splits,)}, now_ms))
         for slot in range(SLOTS):
             self.receive(slot, register(slot), now_ms)
         for slot in range(SLOTS):
@@ -146,7 +155,7 @@ def test_a_job_appends_its_start_to_the_log_before_it_deploys_and_starts_all_slo
     job = Job()
     assert job.log == StartGeneration(Generation(1), None, CheckpointId(1))
     assert only(Prepare, job.log_created()) == [Prepare(Generation(1), None, None, (SOURCE,))]
-    job.master.on_prepared({SOURCE: SPLITS}, 0)
+    job.master.on_prepared({SOURCE: (SPLITS,)}, 0)
     assert sent(Lease, job.receive(0, register(0)))
     deploys = sent(Deploy, job.receive(1, register(1)))
     assert [deploy.slot for deploy in deploys] == [0, 1]
@@ -161,12 +170,102 @@ def test_each_request_for_a_split_gets_a_split_until_all_splits_are_assigned() -
     assert {answer.precedes for answer in answers} == {1}
 
 
+FOLLOWED = split_list(known=0)
+
+
+def discoveries(job: Job, now_ms: int) -> list[Discover]:
+    return only(Discover, job.observe(job.master.tick(now_ms)))
+
+
+def test_the_source_of_a_followed_job_gets_splits_that_are_discovered_while_it_waits() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    assert discoveries(job, 0) == [Discover(Generation(1), SOURCE, 0, 0)]
+    assert discoveries(job, 60) == [], "the first discovery is running"
+    assert [job.receive(slot, RequestSplit(job.generation, SOURCE, slot)) for slot in range(SLOTS)] == [[], []]
+    job.master.on_discovered(job.generation, SOURCE, 0, None, 60)
+    assert discoveries(job, 109) == []
+    assert discoveries(job, 600) == [Discover(Generation(1), SOURCE, 0, 0)]
+    found = split_list("a", known=1)
+    effects = job.observe(job.master.on_discovered(job.generation, SOURCE, 1, found, 600, ["b.txt has changed"]))
+    assert sent(AssignSplit, effects) == [AssignSplit(job.generation, SOURCE, 0, found.splits[0], CheckpointId(1))]
+    assert [report.text for report in only(Report, effects)] == ["b.txt has changed"]
+    assert discoveries(job, 650) == [Discover(Generation(1), SOURCE, 1, 1)]
+
+
+def test_a_split_that_is_discovered_after_the_trigger_is_not_in_the_checkpoint() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    discoveries(job, 0)
+    assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
+    found = split_list("a", known=1)
+    job.master.on_discovered(job.generation, SOURCE, 1, found, 10)
+    (manifest,) = only(WriteManifest, job.acknowledged(1, ended=True))
+    assert manifest.assigners[SOURCE] == AssignerState((), 0, (FOLLOWED.reference,), 0)
+
+
+def test_the_result_of_a_discovery_of_an_older_generation_is_dropped() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    discoveries(job, 0)
+    for slot in range(SLOTS):
+        job.receive(slot, SubtaskFailed(job.generation, None, "UserCodeError", "failed", True))
+    for slot in range(SLOTS):
+        job.receive(slot, Cancelled(Generation(1)))
+    job.log_created()
+    job.observe(job.master.on_prepared({SOURCE: (FOLLOWED,)}, 0))
+    for slot in range(SLOTS):
+        job.receive(slot, Deployed(job.generation))
+    assert job.master.on_discovered(Generation(1), SOURCE, 1, split_list("a", known=1), 10) == []
+    assert job.master.on_discovery_failed(Generation(1), SOURCE, "gone", 10) == []
+    assert discoveries(job, 20) == [Discover(Generation(2), SOURCE, 0, 0)]
+
+
+def test_a_failed_discovery_is_reported_and_the_job_continues() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    discoveries(job, 0)
+    (report,) = job.master.on_discovery_failed(job.generation, SOURCE, "/in: Permission denied.", 0)
+    assert isinstance(report, Report) and report.kind is ReportKind.WARNING
+    assert report.text == (
+        "Source 'source' cannot look for new input: /in: Permission denied. The job continues, and Weir retries"
+    )
+    assert job.master.phase is JobPhase.RUNNING
+    assert discoveries(job, 5_000)
+    assert job.master.on_discovery_failed(job.generation, SOURCE, "/in: Permission denied.", 5_000) == []
+    assert discoveries(job, 20_000)
+    (report,) = job.master.on_discovered(job.generation, SOURCE, 0, None, 20_000)
+    assert isinstance(report, Report) and report.text == "Source 'source' lists its input again"
+
+
+def test_a_discovery_that_takes_long_is_reported() -> None:
+    job = Job(splits=FOLLOWED, every_ms=50).running()
+    discoveries(job, 0)
+    warnings = [one.text for one in only(Report, job.master.tick(SLOW_MS)) if one.kind is ReportKind.WARNING]
+    assert warnings == ["Source 'source' has been listing its input for 60 s. The job continues with the input that it knows"]
+
+
+def test_a_restored_source_that_is_no_longer_followed_is_discovered_once_and_then_ends() -> None:
+    job = Job(splits=FOLLOWED).running()
+    assert discoveries(job, 0) == [Discover(Generation(1), SOURCE, 0, 0)]
+    assert job.receive(0, RequestSplit(job.generation, SOURCE, 0)) == []
+    assert job.receive(1, RequestSplit(job.generation, SOURCE, 1)) == []
+    found = split_list("a", known=1)
+    answers = sent(AssignSplit, job.master.on_discovered(job.generation, SOURCE, 1, found, 0))
+    assert [(answer.subtask, answer.split and answer.split.id) for answer in answers] == [(0, "a"), (1, None)]
+    assert discoveries(job, 10_000) == []
+
+
+def test_no_splits_are_discovered_while_many_splits_are_unassigned() -> None:
+    many = split_list(*map(str, range(UNASSIGNED_MAX)), known=0)
+    job = Job(splits=many, every_ms=50).running()
+    assert discoveries(job, 0) == []
+    job.receive(0, RequestSplit(job.generation, SOURCE, 0))
+    assert discoveries(job, 1) == [Discover(Generation(1), SOURCE, 0, UNASSIGNED_MAX)]
+
+
 def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
     job = Job().running()
     assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
     effects = job.acknowledged(1)
     (manifest,) = only(WriteManifest, effects)
-    assert (manifest.assigners[SOURCE].next, manifest.assigners[SOURCE].split_list) == (0, SPLITS.file)
+    assert (manifest.assigners[SOURCE].next, manifest.assigners[SOURCE].split_lists) == (0, (SPLITS.reference,))
     assert not only(Commit, effects)
     effects = job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), (), CheckpointStatistics(), 0))
     assert isinstance(job.log, RecordCompleted)
@@ -193,7 +292,7 @@ def test_a_savepoint_request_during_a_recovery_is_executed_when_the_job_runs_aga
     assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(15)))
     job.receive(0, Cancelled(Generation(1)), 20)
     job.log_created(30)
-    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 40))
+    job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 40))
     job.receive(5, register(5), 50)
     for slot in (0, 5):
         job.receive(slot, Deployed(Generation(2)), 60)
@@ -261,7 +360,7 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     (prepare,) = only(Prepare, job.log_created(30))
     assert prepare.permit == CommitPermit(CheckpointId(1), Generation(2))
     assert prepare.enumerate_sources == ()
-    assert job.observe(job.master.on_prepared({SOURCE: SPLITS}, 40)) == []
+    assert job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 40)) == []
     deploys = sent(Deploy, job.receive(5, register(5), 50))
     assert [deploy.restored_checkpoint for deploy in deploys] == [1, 1]
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
@@ -283,7 +382,7 @@ def test_a_recovery_continues_with_the_number_of_records_up_to_the_restored_chec
     job.observe(job.master.on_slot_lost(register(1).incarnation, "killed", 10))
     assert reported(ReportKind.STARTING, job.receive(0, Cancelled(Generation(1)), 20)) == [SLOTS * 50]
     job.log_created(30)
-    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 30))
+    job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 30))
     job.receive(1, register(1), 30)
     for slot in range(SLOTS):
         job.receive(slot, Deployed(Generation(2)), 30)
@@ -313,7 +412,7 @@ def test_messages_of_an_older_generation_have_no_effect() -> None:
     for slot in range(SLOTS):
         job.receive(slot, Cancelled(Generation(1)))
     job.log_created()
-    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
+    job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 0))
     for slot in range(SLOTS):
         assert job.receive(slot, Deployed(Generation(1))) == []
     assert job.master.phase is JobPhase.DEPLOYING
@@ -333,7 +432,7 @@ def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() ->
         for slot in range(SLOTS):
             job.receive(slot, Cancelled(job.generation), now_ms)
         job.log_created(now_ms)
-        job.observe(job.master.on_prepared({SOURCE: SPLITS}, now_ms))
+        job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, now_ms))
         job.observe(job.master.tick(now_ms + 100))
         for slot in range(SLOTS):
             job.receive(slot, Deployed(job.generation), now_ms + 100)
@@ -469,7 +568,7 @@ def test_a_slot_whose_step_and_call_exceed_their_timeouts_is_dropped_once() -> N
 def test_a_long_deployment_does_not_count_as_a_stuck_step() -> None:
     job = Job(replace(STALLS, deploy_timeout_ms=100_000))
     job.log_created()
-    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
+    job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 0))
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
     assert not only(DropSlot, send_heartbeats(job, until_ms=5_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(1))))
@@ -555,7 +654,7 @@ def test_a_job_that_is_ending_does_not_deploy_a_prepared_generation() -> None:
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
     assert only(Finish, job.log_created())
-    assert not sent(Deploy, job.master.on_prepared({SOURCE: SPLITS}, 0))
+    assert not sent(Deploy, job.master.on_prepared({SOURCE: (SPLITS,)}, 0))
 
 
 def test_a_superseded_driver_stops_without_a_commit() -> None:
@@ -612,7 +711,7 @@ def allocating(config: JobConfig = CONFIG) -> Job:
     """Return a job that waits for its slots. One of the two slots has registered."""
     job = Job(config)
     job.log_created()
-    job.master.on_prepared({SOURCE: SPLITS}, 0)
+    job.master.on_prepared({SOURCE: (SPLITS,)}, 0)
     job.receive(0, register(0))
     return job
 
@@ -657,7 +756,7 @@ def test_each_wait_for_slots_causes_a_warning() -> None:
         job.observe(job.master.on_slot_lost(register(1).incarnation, "killed", start_ms))
         job.receive(0, Cancelled(job.generation), start_ms)
         job.log_created(start_ms)
-        job.observe(job.master.on_prepared({SOURCE: SPLITS}, start_ms))
+        job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, start_ms))
         job.master.tick(start_ms + 50)
         (warning,) = only(Report, job.master.tick(start_ms + 150))
         assert warning.kind is ReportKind.WAITING_FOR_SLOTS
@@ -677,7 +776,7 @@ def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None
         for slot in range(SLOTS):
             job.receive(slot, Cancelled(job.generation))
         job.log_created()
-        job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
+        job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 0))
         for slot in range(SLOTS):
             job.receive(slot, Deployed(job.generation))
     assert job.master.phase is JobPhase.ALLOCATING
@@ -689,7 +788,7 @@ def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None
 def _deploying() -> Job:
     job = Job()
     job.log_created()
-    job.master.on_prepared({SOURCE: SPLITS}, 0)
+    job.master.on_prepared({SOURCE: (SPLITS,)}, 0)
     for slot in range(SLOTS):
         job.receive(slot, register(slot))
     assert job.master.phase is JobPhase.DEPLOYING
@@ -746,7 +845,7 @@ def test_warnings_of_a_preparation_are_reported_with_their_generation() -> None:
     job = Job()
     job.log_created()
     text = "Sink 'out' could not revoke 3 records"
-    (report,) = only(Report, job.observe(job.master.on_prepared({SOURCE: ()}, 0, (text,))))
+    (report,) = only(Report, job.observe(job.master.on_prepared({SOURCE: (SPLITS,)}, 0, (text,))))
     assert report == Report.warning(Generation(1), text)
 
 

@@ -11,6 +11,7 @@ from weir.kernel.effects import AppendLog, StartGeneration
 from weir.kernel.failover import Backoff
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint
+from weir.kernel.split_assigner import Assignment
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 
 REQUEST = StartGeneration(Generation(1), None, CheckpointId(1))
@@ -91,12 +92,12 @@ def test_a_failed_preparation_is_retried_with_increasing_delays_until_the_last_a
 
 
 def test_a_split_assigner_contains_the_unread_splits_of_the_checkpoint_and_all_new_splits() -> None:
-    lists = {SOURCE: split_list("split0", "split1", "rest"), NEW: split_list("fresh")}
+    lists = {SOURCE: (split_list("split0", "split1", "rest"),), NEW: (split_list("fresh"),)}
     assigners = preparation(restore_point(GRAPH)).assigners(lists)
     assert assigners.keys() == {SOURCE, NEW}
-    assigned = [split.id for split in iter(assigners[SOURCE].request, None)]
-    assert assigned == ["split0", "split1", "rest"]
-    assert assigners[NEW].request() == lists[NEW].splits[0]
+    assigned = [one.split and one.split.id for _ in range(4) for one in assigners[SOURCE].request(0)]
+    assert assigned == ["split0", "split1", "rest", None]
+    assert assigners[NEW].request(1) == [Assignment(1, lists[NEW][0].splits[0])]
 
 
 # ---- commits -----------------------------------------------------------------------------------

@@ -165,42 +165,45 @@ def test_a_rescale_restores_an_emitted_watermark_only_if_all_subtasks_had_emitte
     assert [restore.watermarks for restore in restores] == [(), (), ()]
 
 
+def requested(assigner: SplitAssigner, count: int) -> list[Split | None]:
+    return [one.split for _ in range(count) for one in assigner.request(0)]
+
+
 LIST = split_list(*(f"split{number}" for number in range(9)))
 
 
 def test_unfinished_splits_keep_their_positions_and_are_assigned_before_pending_splits() -> None:
     restored = point(graph(2))
-    state = replace(restored.assigners[SOURCE], split_list=LIST.file)
-    assigner = restored_assigners(replace(restored, assigners={SOURCE: state}), {SOURCE: LIST})[SOURCE]
-    assert [assigner.request() for _ in range(5)] == [
+    state = replace(restored.assigners[SOURCE], split_lists=(LIST.reference,))
+    assigner = restored_assigners(replace(restored, assigners={SOURCE: state}), {SOURCE: (LIST,)})[SOURCE]
+    assert requested(assigner, 5) == [
         Split("split0", "payload of split0", 3, 0),
         Split("split1", "payload of split1", 3, 1),
         Split("returned", "payload of split7", 5, 7),
         Split("split8", "payload of split8", None, 8),
         None,
     ]
-    assert assigner.snapshot() == AssignerState((), 2 + 4, LIST.file, next=9)
+    assert assigner.snapshot() == AssignerState((), 2 + 4, (LIST.reference,), next=9)
 
 
 def test_the_state_of_an_assigner_does_not_grow_with_the_number_of_splits() -> None:
     many = split_list(*(f"split{number}" for number in range(10_000)))
-    assigner = SplitAssigner(many)
+    assigner = SplitAssigner((many,))
     at_start = assigner.snapshot()
-    for _ in range(9_000):
-        assigner.request()
-    assert at_start == AssignerState((), 0, many.file, next=0)
-    assert assigner.snapshot() == AssignerState((), 9_000, many.file, next=9_000)
+    requested(assigner, 9_000)
+    assert at_start == AssignerState((), 0, (many.reference,), next=0)
+    assert assigner.snapshot() == AssignerState((), 9_000, (many.reference,), next=9_000)
 
 
 def test_the_state_of_an_assigner_contains_returned_splits_without_their_payload() -> None:
     started = Split("split1", None, 30, 1)
-    assigner = SplitAssigner.restored(AssignerState((), 2, LIST.file, next=3), (started,), LIST)
-    assert assigner.snapshot() == AssignerState((started,), 2, LIST.file, next=3)
+    assigner = SplitAssigner.restored(AssignerState((), 2, (LIST.reference,), next=3), (started,), (LIST,))
+    assert assigner.snapshot() == AssignerState((started,), 2, (LIST.reference,), next=3)
 
 
 def test_splits_in_the_snapshots_of_a_source_do_not_count_as_finished() -> None:
     of = graph(2)
-    states = {SOURCE: AssignerState((), 7, LIST.file, next=7)}
+    states = {SOURCE: AssignerState((), 7, (LIST.reference,), next=7)}
     snapshots = [operator for subtask in of.subtasks() for operator in snapshot(of, subtask).operators]
     assert count_finished(states, snapshots)[SOURCE].finished == 7 - 2
 
@@ -211,12 +214,14 @@ def test_the_records_of_a_checkpoint_continue_after_those_of_the_restored_checkp
         of = graph(slots)
         subtasks = tuple(snapshot(of, subtask, ended=True, records=records) for subtask in of.subtasks())
         operators = [operator for subtask in subtasks for operator in subtask.operators]
-        return RestorePoint(CheckpointId(1), of, subtasks, count_finished({SOURCE: assigner.snapshot()}, operators))
+        return RestorePoint(
+            CheckpointId(1), of, subtasks, count_finished({SOURCE: assigner.snapshot()}, operators), channels_of(subtasks)
+        )
 
     def restored(point: RestorePoint) -> SplitAssigner:
-        return restored_assigners(point, {SOURCE: LIST})[SOURCE]
+        return restored_assigners(point, {SOURCE: (LIST,)})[SOURCE]
 
-    new = SplitAssigner(LIST)
+    new = SplitAssigner((LIST,))
     assert [checkpoint(new, slots=2, records=count).records for count in (30, 50)] == [60, 100]
     first = checkpoint(new, slots=2, records=50)
     second = checkpoint(restored(first), slots=4, records=7)
@@ -231,9 +236,9 @@ def test_a_checkpoint_of_an_older_version_without_split_lists_can_be_restored() 
     state = AssignerState((waiting, started), 4)
     assert unlisted_splits(state) == (waiting,)
     listed = split_list("a")
-    assigner = SplitAssigner.restored(state, (unfinished,), listed)
-    assert assigner.snapshot() == AssignerState((unfinished, started), 4, listed.file, next=0)
-    assert [assigner.request() for _ in range(4)] == [unfinished, started, listed.splits[0], None]
+    assigner = SplitAssigner.restored(state, (unfinished,), (listed,))
+    assert assigner.snapshot() == AssignerState((unfinished, started), 4, (listed.reference,), next=0)
+    assert requested(assigner, 4) == [unfinished, started, listed.splits[0], None]
 
 
 def test_the_error_for_state_whose_operator_is_missing_names_this_operator() -> None:

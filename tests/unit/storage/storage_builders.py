@@ -18,7 +18,7 @@ from weir.protocol.job_log import (
     GenerationStarted,
 )
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics
+from weir.protocol.manifest import AssignerState, Manifest, SplitListFile, aggregate_statistics
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.base import CheckpointStorage
 from weir.storage.garbage_collection import StateReferences
@@ -90,6 +90,7 @@ def manifest_of(
     restored_from: int | None = None,
     split_list: StateFile | None = None,
 ) -> Manifest:
+    lists = () if split_list is None else (SplitListFile(0, split_list),)
     snapshot = OperatorSnapshot(UID, 0, files=files, inline={"offsets": [1, 2, {"lag": None}]})
     subtask = SubtaskSnapshot(0, 0, (snapshot,), False, SubtaskStatistics(sync_us=7, async_ms=1.5))
     return Manifest(
@@ -104,7 +105,7 @@ def manifest_of(
         drained=False,
         graph={"slots": 1, "chains": [{"index": 0}], "max_parallelism": {UID: 128}},
         subtasks=(subtask,),
-        assigners={OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), 4, split_list)},
+        assigners={OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), 4, lists)},
         statistics=aggregate_statistics((subtask,), end_to_end_ms=20.0),
     )
 

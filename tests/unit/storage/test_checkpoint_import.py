@@ -121,9 +121,10 @@ def test_an_import_copies_the_split_lists_of_sources() -> None:
     found = imported(source, target_job)
     source.storage.delete(list(contents(source.storage)))
     (state,) = newest(target_job).assigners.values()
-    assert state.split_list is not None and state.split_list.path != listed.file.path
+    (copied,) = state.split_lists
+    assert copied.file.path != listed.file.path
     with StateReader(target_job.storage, target_job.layout, found.checkpoint) as reader:
-        copy = read_split_list(reader, state.split_list)
+        copy = read_split_list(reader, copied)
     assert copy.splits == listed.splits
     assert verify(target_job.storage, target_job.layout, found.checkpoint).intact
 

@@ -11,7 +11,15 @@ from weir.errors import CheckpointError, ProtocolError
 from weir.protocol.channel_state import NO_WATERMARK, EdgeChannels, PackedInts
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.log_view import CheckpointRecord
-from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics, decode_manifest, encode_manifest
+from weir.protocol.manifest import (
+    MANIFEST_FORMAT,
+    AssignerState,
+    Manifest,
+    SplitListFile,
+    aggregate_statistics,
+    decode_manifest,
+    encode_manifest,
+)
 from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.layout import FileOrigin, JobLayout, identify
 from weir.storage.manifests import checkpoint_statistics, read_channels, read_manifest, write_manifest
@@ -217,6 +225,17 @@ def test_a_manifest_of_a_weir_version_that_did_not_count_records_is_readable() -
     assert decode_manifest(json.dumps(value).encode()) == manifest
 
 
+def test_a_manifest_of_a_weir_version_with_one_split_list_per_source_is_readable() -> None:
+    split_list = StateFile("state/flights/g1-c1-s0-splits.0.arrow", 10, "xxh3:01", 3)
+    manifest = manifest_of(1, 7, FILES, split_list=split_list)
+    value = json.loads(encode_manifest(manifest)) | {"format": 3}
+    del value["channels"], value["channel_file"]
+    (listed,) = value["assigners"]["flights"].pop("split_lists")
+    value["assigners"]["flights"]["split_list"] = listed["file"]
+    assert decode_manifest(json.dumps(value).encode()) == manifest
+    assert manifest.assigners[OperatorUid("flights")].split_lists == (SplitListFile(0, split_list),)
+
+
 def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
     split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
     assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])
@@ -225,7 +244,7 @@ def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 5, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": MANIFEST_FORMAT + 1, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])

@@ -33,7 +33,7 @@ def job() -> RunningJob:
 
 def read(job: RunningJob, listed: SplitList) -> SplitList:
     with StateReader(job.storage, job.layout, CheckpointId(1)) as reader:
-        return read_split_list(reader, listed.file)
+        return read_split_list(reader, listed.reference)
 
 
 def test_a_written_split_list_is_read_back_with_the_index_of_each_split(job: RunningJob) -> None:

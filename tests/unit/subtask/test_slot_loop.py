@@ -69,6 +69,20 @@ def test_the_end_of_input_follows_the_last_record_through_a_chain() -> None:
     assert [ended.subtask for ended in bench.messages(SubtaskEnded)] == [SubtaskId(0, 0), SubtaskId(1, 0)]
 
 
+def test_a_source_that_waits_for_a_split_is_idle_and_takes_part_in_checkpoints() -> None:
+    keyed = Collecting()
+    bench = Bench(ListSource([Rows(1)]), keyed).deploy()
+    bench.turns()
+    assert bench.runtime.wake_at_ns() is None, "the loop does not poll"
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert {message.checkpoint for message in bench.messages(Acknowledge)} == {1}
+    bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(2)))
+    bench.turns()
+    assert keyed.arrived == [1]
+    assert len(bench.messages(RequestSplit)) == 2, "one request for each split"
+
+
 def test_downstream_subtasks_run_before_the_source_in_each_turn() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weir.errors import GraphError, ProtocolError, RestoreError
-from weir.graph.compatibility import check_restorable
+from weir.graph.compatibility import check_restorable, ended_sources, incomplete_sources
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
+from weir.graph.state_checks import follows
 from weir.protocol import codec
 from weir.protocol.manifest import Manifest
 from weir.storage.layout import STAGED_KIND
@@ -69,10 +70,17 @@ def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
             checkpointed=old.logical,
             max_parallelism=old.max_parallelism,
             allow_non_restored_state=version.allow_non_restored_state,
+            ended=ended_sources(manifest, old),
+            incomplete=incomplete_sources(manifest),
         )
     except (RestoreError, GraphError) as error:
         return CompatibilityResult(str(error))
-    return CompatibilityResult(None, found.notes)
+    reads_again = (
+        f"{operator.label} follows its input, and reads the files again that it found after this checkpoint"
+        for operator in graph.logical.operators
+        if operator.kind is OperatorKind.SOURCE and follows(operator) and operator.uid in manifest.assigners
+    )
+    return CompatibilityResult(None, (*found.notes, *reads_again))
 
 
 def _as_staged(new: LogicalGraph, old: LogicalGraph) -> LogicalGraph:

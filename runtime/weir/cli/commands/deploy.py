@@ -19,6 +19,7 @@ from weir.cli.client.schemas import JobRead, ManifestResultRead, OperationRead
 from weir.cli.commands.waiting import Deadline, apply_manifest, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
 from weir.cli.output import OutputFormat, OutputOption, print_json
+from weir.kernel.config import parse_duration_ms
 
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
 """Kinds of operations that end as soon as the job is running."""
@@ -255,9 +256,9 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
     Fields for which there is no option keep their values from ``current``, the body of the current spec.
     """
     if settings.interval != "none":
-        options.parse_duration_ms(settings.interval, "--interval")
-    options.parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
-    options.parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
+        parse_duration_ms(settings.interval, "--interval")
+    parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
+    parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
     parsed = options.parse_timeouts(settings.timeouts)
     options.parse_network_memory(settings.network_memory)
     tolerable = options.parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ AT_ONCE = 256
 """The number of items that a thread of ``in_parallel`` processes before it returns the results. ``in_parallel`` starts threads
 only for more than AT_ONCE items."""
 THREADS = 8
+UNFINISHED_SUFFIXES = (".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".inprogress", ".swp")
+"""The suffixes that programs give to files while they write or download them."""
 PROGRESS_S = 2.0
 """The minimum time between two log messages about the progress, in seconds."""
 _Item = TypeVar("_Item")
@@ -61,9 +64,12 @@ def local_path(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(os.path.expanduser(text))
 
 
-def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
+def list_files(paths: Sequence[str], *, following: bool = False) -> tuple[InputFile, ...]:
     """Return all input files, sorted and without duplicates. Inside a directory, files and subdirectories whose
     names begin with ``_`` or ``.`` are skipped.
+
+    With ``following``, other processes add and remove files during the listing. Files with UNFINISHED_SUFFIXES, and files that are
+    removed before their size is read, are then skipped. Globs and directories can match no files.
 
     Raises InputError if a path matches no file or cannot be listed. Also raises InputError for a file whose size is unknown or
     whose name is not UTF-8."""
@@ -72,8 +78,11 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
         try:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
             found = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
-            files.update(zip(found, in_parallel(_input_file, found, doing="listing the input"), strict=True))
-            if not found:
+            if following:
+                found = [file for file in found if file == path or _has_final_name(file)]
+            statuses = in_parallel(partial(_input_file, may_vanish=following), found, doing="listing the input")
+            files.update((file.path, file) for file in statuses if file is not None)
+            if not found and not (following and (matches or glob.has_magic(path))):
                 raise InputError(f"{path}: no input file found. {_why_no_file(path, matches)}")
         except PermissionError as error:
             raise InputError(
@@ -141,15 +150,25 @@ def _why_no_file(path: str, matches: Sequence[str]) -> str:
     return advice if advice.endswith("?") else f"{advice}."
 
 
-def _input_file(path: str) -> InputFile:
-    """Return a regular file with its size and modification time. Raises InputError for pipes and devices, which report a size of 0
-    and would have no splits."""
+def _has_final_name(path: str) -> bool:
+    name = os.path.basename(path)
+    return not name.startswith(("_", ".")) and not name.lower().endswith(UNFINISHED_SUFFIXES)
+
+
+def _input_file(path: str, *, may_vanish: bool) -> InputFile | None:
+    """Return a regular file with its size and modification time, or None if ``may_vanish`` and the file does not exist. Raises
+    InputError for pipes and devices, which report a size of 0 and would have no splits."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
         shown = os.fsencode(path).decode(errors="backslashreplace")
         raise InputError(f"{shown}: the file name is not UTF-8, so a checkpoint cannot contain it. Rename the file.") from error
-    status = os.stat(path)
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        if may_vanish:
+            return None
+        raise
     if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and _yields_data(path)):
         raise InputError(f"{path}: not a regular file (a pipe or a device?). Copy the data to a file and read that file.")
     return InputFile(path, status.st_size, status.st_mtime_ns)

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
-from weir.connectors.base import Source, describe_fields
+from weir.connectors.base import describe_fields
 from weir.connectors.files.file_groups import merge_batches, read_split
-from weir.connectors.files.file_listing import list_files, max_split_bytes
+from weir.connectors.files.file_listing import InputFile, list_files, max_split_bytes
+from weir.connectors.files.followed_files import FileSource, Follow
 from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.files.text_source import SPLIT_BYTES
@@ -33,7 +34,7 @@ _NULL_BEFORE_OBJECT = re.compile(rb"null[ \t\r]*\{")
 
 
 @dataclass(frozen=True, slots=True)
-class JsonLinesSource(Source):
+class JsonLinesSource(FileSource):
     """Parses objects with a given schema, or with a schema inferred from the first ``infer_lines`` lines of the first non-empty
     file.
 
@@ -48,6 +49,7 @@ class JsonLinesSource(Source):
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
     order: str = "any"
+    follow: Follow | None = None
 
     kind = "json_lines"
 
@@ -66,8 +68,7 @@ class JsonLinesSource(Source):
             return schema
         return self._infer()
 
-    def splits(self, parallelism: int) -> tuple[Split, ...]:
-        files = list_files(self.paths)
+    def _splits_of(self, files: Sequence[InputFile], parallelism: int) -> tuple[Split, ...]:
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
         return line_splits(files, split_bytes=limit, parallelism=parallelism, number_lines=False)
 
@@ -79,7 +80,7 @@ class JsonLinesSource(Source):
         )
 
     def _infer(self) -> pa.Schema:
-        for file in list_files(self.paths):
+        for file in list_files(self.paths, following=self.follow is not None):
             for block in line_blocks(LineRange(file.path, 0, file.bytes, file.bytes), None):
                 head = block.slice(0, min(self.infer_lines, len(block.ends)))
                 table = _parse(head, file.path, pj.ParseOptions())

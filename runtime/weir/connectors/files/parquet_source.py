@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weir.connectors.base import Source, describe_fields
+from weir.connectors.base import describe_fields
 from weir.connectors.files.file_groups import BYTES_MAX, Batches, ListedFile, group_files, group_split, merge_batches, read_split
 from weir.connectors.files.file_identity import InputFileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile, in_parallel, list_files, max_split_bytes
+from weir.connectors.files.followed_files import FileSource, Follow
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError, SchemaError
@@ -57,7 +59,7 @@ class RowGroups:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetSource(Source):
+class ParquetSource(FileSource):
     """Reads only the columns in ``columns``, or all columns if ``columns`` is None. All files must have the same columns.
 
     A split is a range of row groups of one file, or a group of small files. If ``order`` is ``file``, a split consists of whole
@@ -71,6 +73,7 @@ class ParquetSource(Source):
     """The schema of the records. ``resolved`` sets this field, so that a slot reads only the footers of the files in its
     splits."""
     order: str = "any"
+    follow: Follow | None = None
 
     kind = "parquet"
 
@@ -83,7 +86,7 @@ class ParquetSource(Source):
     def schema(self) -> pa.Schema:
         if self.schema_ipc is not None:
             return decode_schema(self.schema_ipc)
-        schema = _common_schema(list_files(self.paths)[:SCHEMAS_COMPARED])
+        schema = self._listed_schema()
         if self.columns is None:
             return schema
         for name in self.columns:
@@ -91,9 +94,23 @@ class ParquetSource(Source):
                 raise SchemaError(f"{', '.join(self.paths)}: no column {name!r}{near_miss(name, schema.names)}")
         return pa.schema([schema.field(name) for name in self.columns])
 
-    def splits(self, parallelism: int) -> tuple[Split, ...]:
-        files = list_files(self.paths)
-        _common_schema(files[:SCHEMAS_COMPARED])
+    def _listed_schema(self) -> pa.Schema:
+        """Raises SchemaError if the source is followed and has no complete file yet."""
+        if self.follow is None:
+            return _common_schema(list_files(self.paths)[:SCHEMAS_COMPARED])
+        for file in list_files(self.paths, following=True):
+            with suppress(InputError):
+                return _columns_of(footer_of(file).metadata.schema)
+        raise SchemaError(
+            f"{', '.join(self.paths)}: there is no complete Parquet file yet. Pass the schema of the files as schema=."
+        )
+
+    def _check_complete(self, file: InputFile) -> None:
+        _footer_checksum(file)
+
+    def _splits_of(self, files: Sequence[InputFile], parallelism: int) -> tuple[Split, ...]:
+        if self.follow is None:
+            _common_schema(files[:SCHEMAS_COMPARED])
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
         return row_group_splits(files, split_bytes=limit, parallelism=parallelism)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weir.connectors.base import Source
 from weir.connectors.files.file_groups import read_split
-from weir.connectors.files.file_listing import list_files, max_split_bytes
+from weir.connectors.files.file_listing import InputFile, max_split_bytes
+from weir.connectors.files.followed_files import FileSource, Follow
 from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
@@ -23,7 +23,7 @@ SPLIT_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class TextSource(Source):
+class TextSource(FileSource):
     """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
     1).
 
@@ -37,6 +37,7 @@ class TextSource(Source):
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
     order: str = "any"
+    follow: Follow | None = None
 
     kind = "text"
 
@@ -48,8 +49,7 @@ class TextSource(Source):
             fields.append(pa.field("line_number", pa.int64()))
         return pa.schema(fields)
 
-    def splits(self, parallelism: int) -> tuple[Split, ...]:
-        files = list_files(self.paths)
+    def _splits_of(self, files: Sequence[InputFile], parallelism: int) -> tuple[Split, ...]:
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
         return line_splits(files, split_bytes=limit, parallelism=parallelism, number_lines=self.line_numbers)
 

@@ -38,6 +38,8 @@ class Cluster:
         self.finished = False
         self.revoke_unknown = False
         """Whether new drivers revoke output that the job log does not contain, instead of refusing to start."""
+        self.follows = any(shape.appears_ns for shape in scenario.sources.values())
+        """Whether new drivers follow the input. A user switches this off when no more splits appear, so that the job ends."""
         self._backups: list[dict[str, object]] = []
         """Backups of the checkpoint directory, one at the trigger of each checkpoint."""
         self._makes_backups = any(fault.kind is FaultKind.PUT_BACK_LOG for fault in scenario.faults)
@@ -175,6 +177,11 @@ class Cluster:
     def _end_faults(self) -> None:
         self.simulation.faults_ended = True
         self.storage.faults = NO_FAULTS
+        if self.follows:
+            self.follows = False
+            # Without periodic checkpoints, a driver of an older generation finds out only now that it is superseded.
+            for driver in self.drivers:
+                driver.deliver(partial(driver.feed, lambda master, now_ms: master.suspend(now_ms)))
 
     def _take_output(self) -> None:
         """Let a consumer take some of the output that the log records as published. If a power cut could still remove the log

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from weir.connectors.base import Committer, Source
+from weir.connectors.base import Committer, Discovered, Source
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, Executors, MasterEvent
 from weir.coordinator.progress import JobProgress
@@ -21,11 +21,13 @@ from weir.coordinator.start import (
     find_start,
     restore_point,
 )
+from weir.errors import InputError, Retry
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import (
     AppendLog,
     Commit,
+    Discover,
     DropSlot,
     Effect,
     Finish,
@@ -56,7 +58,7 @@ from weir.testing.sim.threads import SimExecutor, SimPool, Threads
 class DriverObserver(Protocol):
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None: ...
     def on_tick(self, driver: SimDriver) -> None: ...
-    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Commit) -> None: ...
+    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None: ...
     def on_report(self, driver: SimDriver, report: Report) -> None: ...
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None: ...
 
@@ -70,6 +72,7 @@ class DriverCluster(Protocol):
     storage: SimStorage
     input_files: InputFiles
     revoke_unknown: bool
+    follows: bool
 
     @property
     def checker(self) -> DriverObserver: ...
@@ -138,7 +141,7 @@ class SimDriver(Process):
         }
         plan = CompiledJob(
             graph,
-            {uid: SimInput(uid, shape, self.cluster.input_files) for uid, shape in scenario.sources.items()},
+            {uid: SimInput(uid, shape, self.cluster) for uid, shape in scenario.sources.items()},
             committers,
             scenario.config,
             scenario.retained,
@@ -151,6 +154,7 @@ class SimDriver(Process):
             generation=max(start.view.next_generation, self._first.generation),
             next_checkpoint=max(start.view.next_checkpoint, self._first.checkpoint),
             restore=point,
+            discover_every_ms=plan.discover_every_ms,
         )
         pool = SimPool([self.executor() for _ in range(SINKS_MAX)])
         self._runner = EffectRunner(
@@ -158,7 +162,7 @@ class SimDriver(Process):
             self._port,
             start.log,
             summary_every=scenario.summary_every,
-            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self), pool),
+            executors=Executors(self.executor(), self.executor(), self.executor(), _StopSignal(self), pool, self.executor()),
         )
         self._runner.start(
             lambda event: self.simulation.schedule(
@@ -234,7 +238,7 @@ class SimDriver(Process):
                         self.cluster.checker.on_drop(*connected, reason)
                         connected[1].close(self)
                         self.cluster.replace(connected[0], reason)
-                case AppendLog() | WriteManifest() | Prepare() | Commit():
+                case AppendLog() | WriteManifest() | Prepare() | Discover() | Commit():
                     assert self._runner is not None
                     self.cluster.checker.on_effect(self, effect)
                     self._runner.submit(effect)
@@ -279,14 +283,15 @@ class _StopSignal:
 
 
 class SimInput(Source):
-    """A simulated source. The coordinator uses only the splits of this source."""
+    """A simulated source. The coordinator uses only the splits of this source. ``known`` is the number of found splits."""
 
     kind = "sim"
 
-    def __init__(self, uid: OperatorUid, shape: SourceShape, files: InputFiles) -> None:
+    def __init__(self, uid: OperatorUid, shape: SourceShape, cluster: DriverCluster) -> None:
         self._uid = uid
         self._shape = shape
-        self._files = files
+        self._cluster = cluster
+        self._discover_every_ms = shape.discover_every_ms if cluster.follows else None
 
     def describe(self) -> JsonValue:
         return None
@@ -295,7 +300,23 @@ class SimInput(Source):
         return pa.schema([])
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
-        return self._files.list(self._uid, self._shape)
+        return self._cluster.input_files.list(self._uid, self._shape)
+
+    @property
+    def discover_every_ms(self) -> int | None:
+        return self._discover_every_ms
+
+    def known_after(self, splits: Sequence[Split]) -> JsonValue:
+        return len(splits)
+
+    def discover(self, known: JsonValue, parallelism: int) -> Discovered:
+        assert isinstance(known, int)
+        simulation = self._cluster.simulation
+        if simulation.chance_of_delay(0.03):
+            raise InputError("the input cannot be listed", retry=Retry.BACKOFF)
+        splits = self._cluster.input_files.discover(self._uid, self._shape, known, now_ns=simulation.now_ns)
+        simulation.step("discover", f"{len(splits)} splits of {self._uid}")
+        return Discovered(splits, known + len(splits))
 
     def reader(self) -> SourceOperator:
         raise AssertionError("SimProgram creates the readers of simulated sources")

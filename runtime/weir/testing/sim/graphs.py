@@ -18,9 +18,12 @@ SINKS_MAX = 2
 
 @dataclass(frozen=True, slots=True)
 class SourceShape:
-    """The number of records in each split."""
+    """``lengths``: the number of records in each split. ``appears_ns``: the time at which each split appears, in ascending order.
+    Empty if all splits exist from the start, and the source is bounded."""
 
     lengths: tuple[int, ...]
+    appears_ns: tuple[int, ...] = ()
+    discover_every_ms: int | None = None
 
 
 class GraphBuilder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from weir.connectors.files.file_identity import InputFileIdentity
 from weir.protocol.ids import OperatorUid
 from weir.protocol.snapshots import Split
@@ -22,9 +24,18 @@ class InputFiles:
         """Return the splits of a source. The expected output is computed from the original files, so a job must never list other
         files."""
         self.put_back()
+        return self._splits(uid, shape, range(len(shape.lengths)))
+
+    def discover(self, uid: OperatorUid, shape: SourceShape, known: int, *, now_ns: int) -> tuple[Split, ...]:
+        """Return the splits that have appeared after the first ``known`` splits. As in ``list``, these splits are original files."""
+        numbers = [number for number, appears_ns in enumerate(shape.appears_ns) if number >= known and appears_ns <= now_ns]
+        self._replaced -= {f"{uid}-{number}" for number in numbers}
+        return self._splits(uid, shape, numbers)
+
+    def _splits(self, uid: OperatorUid, shape: SourceShape, numbers: Iterable[int]) -> tuple[Split, ...]:
         return tuple(
-            Split(split_id, [length, self.identity(split_id).modified_ns])
-            for number, length in enumerate(shape.lengths)
+            Split(split_id, [shape.lengths[number], self.identity(split_id).modified_ns])
+            for number in numbers
             for split_id in (f"{uid}-{number}",)
         )
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from weir.errors import CheckpointError, ConfigError, Superseded
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
+from weir.kernel.effects import AppendLog, Commit, Discover, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import CheckpointCompleted, CheckpointPublished, GenerationStarted
 from weir.protocol.log_view import LogView
@@ -102,7 +102,7 @@ class InvariantChecker:
 
     # ---- drivers -----------------------------------------------------------------------------------
 
-    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Commit) -> None:
+    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None:
         if isinstance(effect, WriteManifest):
             key = (effect.generation, effect.pending.checkpoint)
             self._written.setdefault(key, effect)
@@ -406,9 +406,9 @@ class InvariantChecker:
             unfinished.setdefault(operator.operator, []).extend(operator.splits)
         for uid, state in effect.assigners.items():
             where, splits = f"checkpoint {effect.pending.checkpoint}, source {uid}", len(sources[uid].lengths)
-            assert state.split_list is not None
-            if not isinstance(self._cluster.storage.objects.get(LAYOUT.absolute(state.split_list.path)), bytes):
-                raise Violation(f"{where}: the split list {state.split_list.path} is missing or torn")
+            for listed in state.split_lists:
+                if not isinstance(self._cluster.storage.objects.get(LAYOUT.absolute(listed.file.path)), bytes):
+                    raise Violation(f"{where}: the split list {listed.file.path} is missing or torn")
             prefix |= {(uid, number): 0 for number in range(state.next, splits)}
             prefix |= {
                 (uid, _number(split.id)): split.position if isinstance(split.position, int) else 0 for split in unfinished[uid]

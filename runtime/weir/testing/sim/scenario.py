@@ -166,6 +166,12 @@ def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
         faults = (*faults, *takes)
     if faults and separate.random() < 0.2:
         faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, 0, step="publish", count=separate.randint(1, 4)))
+    separate = random.Random(f"follow {seed}")
+    sources = maker.sources
+    if separate.random() < 0.3:
+        sources = {uid: _followed(separate, shape) if separate.random() < 0.7 else shape for uid, shape in sources.items()}
+        if faults:
+            faults = (*faults, *(_fault_around_a_discovery(separate) for _ in range(separate.choice((1, 2, 3)))))
     restores = random.Random(f"restore {seed}")
     slow_restores = restores.random() < 0.15
     if faults and restores.random() < 0.3:
@@ -173,7 +179,7 @@ def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
     scenario = Scenario(
         seed=seed,
         logical=logical,
-        sources=maker.sources,
+        sources=sources,
         slots=slots,
         rows_max=rng.choice((1, 3, 6)),
         row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
@@ -249,6 +255,20 @@ def _fault(rng: random.Random) -> Fault:
 def _fault_during_a_restore(rng: random.Random) -> Fault:
     kinds = (FaultKind.CRASH_SLOT, FaultKind.PAUSE_SLOT, FaultKind.CRASH_DRIVER, FaultKind.CUT_CONTROL, FaultKind.CUT_DATA)
     return Fault(rng.choice(kinds), rng.choice((30, 350)) * MS, step="restore", count=rng.randint(1, 30))
+
+
+def _followed(rng: random.Random, shape: SourceShape) -> SourceShape:
+    """Return a source whose splits appear while the job runs."""
+    lengths = tuple(rng.choice((0, 1, 4, 8)) for _ in range(rng.randint(2, 8)))
+    appears_ns = sorted(_early(rng) if rng.random() < 0.8 else 0 for _ in lengths)
+    return replace(shape, lengths=lengths, appears_ns=tuple(appears_ns), discover_every_ms=rng.choice((5, 20, 60)))
+
+
+def _fault_around_a_discovery(rng: random.Random) -> Fault:
+    kind = rng.choice(
+        (FaultKind.CRASH_SLOT, FaultKind.CRASH_DRIVER, FaultKind.PAUSE_DRIVER, FaultKind.SUSPEND, FaultKind.CHECKPOINT)
+    )
+    return Fault(kind, rng.choice((30, 350)) * MS, step="discover", count=rng.randint(1, 20))
 
 
 def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
