@@ -11,7 +11,7 @@ from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, Deliver, I
 from weir.operators.base import Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.subtask.channels import WINDOW_BYTES, InputChannel
+from weir.subtask.channels import BUFFER_ROWS_ENOUGH, WINDOW_BYTES, InputChannel, rows_of
 from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
@@ -19,6 +19,10 @@ class ChannelSubtask(SubtaskRuntime):
     """A subtask with input channels. The channels are served round robin.
 
     ``join`` concatenates batches, up to ``joined_rows_max`` rows. If ``joined_rows_max`` is 0, batches are never concatenated.
+
+    A small batch waits until every channel that has delivered a batch lately delivers its next batch, but at most ``buffer_ns``.
+    The subtask then processes one joined batch instead of one batch per channel. Batches do not wait while a control event is
+    waiting or while the subtask aligns, so they do not delay a barrier.
     """
 
     def __init__(
@@ -30,12 +34,18 @@ class ChannelSubtask(SubtaskRuntime):
         inputs: Sequence[InputChannel],
         join: Callable[[Sequence[Batch]], Batch],
         joined_rows_max: int,
+        buffer_ns: int = 0,
     ) -> None:
         super().__init__(subtask, parts)
         self.inputs = tuple(inputs)
         self._protocol = protocol
         self._join = join
         self._joined_rows_max = joined_rows_max
+        self._buffer_ns = buffer_ns
+        self._waiting_since_ns: int | None = None
+        """The time since which batches wait for the batches of other channels, or None."""
+        self._reading = False
+        """Whether the waiting batches are due. Stays True until no batch is left."""
         self._next_input = 0
         self._effects: deque[SubtaskEffect] = deque()
 
@@ -56,14 +66,34 @@ class ChannelSubtask(SubtaskRuntime):
             # kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
+        complete, rows = not self.aligning, 0
+        due = self.aligning
         for channel in self.inputs:
             head = channel.head
-            if head is None or self._protocol.is_blocked(channel.channel):
+            if head is None:
+                if channel.read_ns is not None and now_ns - channel.read_ns < 2 * self._buffer_ns:
+                    complete = False
+                continue
+            if self._protocol.is_blocked(channel.channel):
                 continue
             if head.kind is not FrameKind.DATA:
                 return Work.ANY_TIME
             work = Work.NEEDS_ROOM
-        return work
+            rows += channel.rows
+            due |= channel.control_events > 0
+        if work is Work.NONE:
+            self._waiting_since_ns, self._reading = None, False
+        elif not self._reading:
+            if self._waiting_since_ns is None:
+                self._waiting_since_ns = now_ns
+            overdue = now_ns >= self._waiting_since_ns + self._buffer_ns
+            self._reading = complete or due or overdue or rows >= BUFFER_ROWS_ENOUGH
+        return work if self._reading else Work.NONE
+
+    def wake_at_ns(self) -> int | None:
+        if self._waiting_since_ns is not None and not self._reading:
+            return self._waiting_since_ns + self._buffer_ns
+        return super().wake_at_ns()
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
         self._protocol.on_aborted(checkpoint)
@@ -73,7 +103,7 @@ class ChannelSubtask(SubtaskRuntime):
             channel = self._next_channel()
             if channel is None:
                 return
-            frame = channel.pop()
+            frame = channel.pop(now_ns)
             self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
             if not (self._effects and isinstance(self._effects[0], Deliver)):
                 channel.release(frame)
@@ -146,7 +176,7 @@ class ChannelSubtask(SubtaskRuntime):
         are small, because partitioners flush before the barrier. A deterministic replay would have to log which batches were
         joined, in addition to the order of channels.
         """
-        rows, held = _batch_of(first).num_rows, first.bytes_held
+        rows, held = rows_of(first), first.bytes_held
         frames: list[tuple[InputChannel, Frame]] = []
         if 2 * rows > self._joined_rows_max:
             return frames
@@ -154,11 +184,11 @@ class ChannelSubtask(SubtaskRuntime):
             if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
                 continue
             while (head := channel.head) is not None and head.kind is FrameKind.DATA:
-                rows += _batch_of(head).num_rows
+                rows += rows_of(head)
                 held += head.bytes_held
                 if rows > self._joined_rows_max or held > WINDOW_BYTES:
                     return frames
-                frame = channel.pop()
+                frame = channel.pop(now_ns)
                 if self._protocol.on_frame(frame, now_ns=now_ns):
                     frames.append((channel, frame))
                 else:

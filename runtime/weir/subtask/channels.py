@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, cast
 
 from weir.errors import ProtocolError
 from weir.graph.physical import Edge, PhysicalGraph
@@ -63,6 +63,24 @@ class ChannelLimits:
 
 FULL_LIMITS = ChannelLimits()
 
+BUFFER_MS_PER_CHANNEL = 3
+BUFFER_MS_MIN, BUFFER_MS_MAX = 15, 50
+BUFFER_ROWS_ENOUGH = 8_192
+"""A buffer with this number of rows does not wait for more rows, because the fixed cost of a batch is then a small part of the
+cost of its rows."""
+
+
+def buffer_ns_of(graph: PhysicalGraph, buffer_timeout_ms: float | None) -> int:
+    """Return the maximum time in nanoseconds for which a buffer waits for more rows. All slots compute the same time.
+
+    If ``buffer_timeout_ms`` is None, the time grows with the number of channels of a subtask, because the fixed cost of one round
+    of batches grows with this number.
+    """
+    if buffer_timeout_ms is not None:
+        return round(buffer_timeout_ms * 1_000_000)
+    channels = max((chain.parallelism for chain in graph.chains), default=1)
+    return min(BUFFER_MS_MAX, max(BUFFER_MS_MIN, BUFFER_MS_PER_CHANNEL * channels)) * 1_000_000
+
 
 class InputChannel:
     """The receiving end of a channel. An InputChannel contains the frames that have arrived and are not yet consumed."""
@@ -81,6 +99,12 @@ class InputChannel:
         self._frames: deque[Frame] = deque()
         self._bytes_held = 0
         self._bytes_owed = 0
+        self.rows = 0
+        """Number of rows in the waiting frames."""
+        self.control_events = 0
+        """Number of waiting frames without data."""
+        self.read_ns: int | None = None
+        """The time of the last read of a batch, or None."""
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -96,9 +120,19 @@ class InputChannel:
     def push(self, frame: Frame) -> None:
         self._frames.append(frame)
         self._bytes_held += frame.bytes_held
+        if frame.kind is FrameKind.DATA:
+            self.rows += rows_of(frame)
+        else:
+            self.control_events += 1
 
-    def pop(self) -> Frame:
-        return self._frames.popleft()
+    def pop(self, now_ns: int) -> Frame:
+        frame = self._frames.popleft()
+        if frame.kind is FrameKind.DATA:
+            self.rows -= rows_of(frame)
+            self.read_ns = now_ns
+        else:
+            self.control_events -= 1
+        return frame
 
     def release(self, frame: Frame) -> None:
         """Release a consumed frame. The frame's bytes no longer count against the window, and the credit is returned to the
@@ -223,14 +257,15 @@ class OutputEdge:
         self._channels_by_target = {channel.channel.target: channel for channel in channels}
         self._partitioner = partitioner
 
-    def has_pending(self) -> bool:
-        return self._partitioner.pending_rows > 0
+    @property
+    def pending_rows(self) -> int:
+        return self._partitioner.pending_rows
 
     def add(self, batch: Batch, generation: Generation, epoch: int) -> int:
         return self._send(self._partitioner.add(batch), generation, epoch)
 
     def flush(self, generation: Generation, epoch: int) -> int:
-        return self._send(self._partitioner.flush(), generation, epoch) if self.has_pending() else 0
+        return self._send(self._partitioner.flush(), generation, epoch) if self.pending_rows else 0
 
     def _send(self, parts: list[tuple[int, Batch]], generation: Generation, epoch: int) -> int:
         return sum(self._channels_by_target[target].send_data(batch, generation, epoch) for target, batch in parts)
@@ -240,8 +275,12 @@ class Outputs:
     """All outputs of a subtask. A partitioner's pending rows are sent when a batch is full, before a control event, or by
     ``flush``."""
 
-    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int) -> None:
+    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int, buffer_ns: int = 0) -> None:
+        """``buffer_ns``: the minimum time between two calls of ``flush`` that the loop makes while the slot is idle."""
         self._edges = tuple(edges)
+        self._buffer_ns = buffer_ns
+        self._flushed_ns: int | None = None
+        self._enough = False
         self._channels = tuple(channel for edge in edges for channel in edge.channels)
         self._generation = generation
         self.epoch = epoch
@@ -259,14 +298,28 @@ class Outputs:
         self.records += batch.num_rows
         for edge in self._edges:
             self.bytes += edge.add(batch, self._generation, self.epoch)
-        if self.pending_since_ns is None and any(edge.has_pending() for edge in self._edges):
+        pending_rows = max((edge.pending_rows for edge in self._edges), default=0)
+        self._enough = pending_rows >= BUFFER_ROWS_ENOUGH
+        if pending_rows and self.pending_since_ns is None:
             self.pending_since_ns = now_ns
 
-    def flush(self) -> bool:
-        """Send pending rows. Return whether any rows were pending."""
+    def flush_at_ns(self) -> int | None:
+        """Return the time at which an idle slot sends the pending rows, or None if no rows are pending.
+
+        The first rows after a pause are sent at once. While rows arrive all the time, they are sent once per ``buffer_ns``.
+        """
+        since_ns = self.pending_since_ns
+        if since_ns is None or self._flushed_ns is None or self._enough:
+            return since_ns
+        return max(since_ns, self._flushed_ns + self._buffer_ns)
+
+    def flush(self, now_ns: int | None = None) -> bool:
+        """Send pending rows. Return whether any rows were pending. ``now_ns``: None if a control event causes the flush."""
         if self.pending_since_ns is None:
             return False
         self.pending_since_ns = None
+        if now_ns is not None:
+            self._flushed_ns = now_ns
         for edge in self._edges:
             self.bytes += edge.flush(self._generation, self.epoch)
         return True
@@ -280,3 +333,9 @@ class Outputs:
     def snapshots(self) -> tuple[ChannelSnapshot, ...]:
         """Return the channels' sequence numbers. Call ``snapshots`` after a flush and before sending the barrier."""
         return tuple(ChannelSnapshot(channel.channel, channel.sequence) for channel in self._channels)
+
+
+def rows_of(frame: Frame) -> int:
+    """Return the number of rows of a DATA frame."""
+    rows: int = cast("Batch", frame.batch).num_rows
+    return rows

@@ -26,6 +26,7 @@ from weir.subtask.channels import (
     OutputEdge,
     Outputs,
     RemoteOutput,
+    buffer_ns_of,
 )
 from weir.subtask.checkpointing import SlotCheckpoints
 from weir.subtask.environment import Background, Program, SlotEnvironment
@@ -40,6 +41,8 @@ class SlotSettings:
 
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
+    buffer_timeout_ms: float | None = None
+    """Maximum time for which a buffer waits for more rows. 0: no wait. None: a time that fits the number of slots."""
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
     restore_report_ns: int = 1_000_000_000
     """The interval at which the slot reports the progress of a restore. The interval must be shorter than the deploy timeout."""
@@ -107,6 +110,7 @@ class DeploymentBuilder:
         self._settings = settings
         self._on_ended = on_ended
         self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
+        self._buffer_ns = buffer_ns_of(deployment.graph, settings.buffer_timeout_ms)
         self._with_files: list[tuple[Operator, Sequence[OperatorSnapshot]]] = []
         self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
 
@@ -159,6 +163,7 @@ class DeploymentBuilder:
             inputs=[self._deployment.inputs[channel] for channel in channels],
             join=self._program.join,
             joined_rows_max=self._settings.batch_rows if joinable else 0,
+            buffer_ns=self._buffer_ns if joinable else 0,
         )
 
     def _request_split(self, uid: OperatorUid, index: int) -> None:
@@ -219,6 +224,7 @@ class DeploymentBuilder:
             batch_rows=self._settings.batch_rows,
             run_in_background=background.encode if is_sink else background.call,
             restored_checkpoint=self._message.restored_checkpoint,
+            buffer_ns=self._buffer_ns,
         )
 
     # ---- outputs ---------------------------------------------------------------------------------
@@ -232,7 +238,9 @@ class DeploymentBuilder:
             channels = [channel for channel in self._graph.channels_of_edge(edge) if channel.source == subtask.index]
             edges.append(OutputEdge(edge, partitioner, [self._output(channel) for channel in channels]))
         epoch = (self._message.restored_checkpoint or 0) + 1
-        return Outputs(edges, generation=self._deployment.generation, epoch=epoch)
+        # Flush a little more often than the rows arrive, so that a round of batches does not wait for the next round.
+        buffer_ns = self._buffer_ns * 3 // 4
+        return Outputs(edges, generation=self._deployment.generation, epoch=epoch, buffer_ns=buffer_ns)
 
     def _output(self, channel: ChannelId) -> OutputChannel:
         sequence = self._restored_channels[channel].sequence

@@ -39,7 +39,8 @@ from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
-IDLE_WAIT_NS = 20_000_000
+IDLE_WAIT_NS = 128_000_000
+"""An idle loop makes a turn after this time. The coordinator needs a turn in every stuck timeout, whose minimum is a second."""
 TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
@@ -133,7 +134,11 @@ class SlotProcess:
         self._runtime = SlotRuntime(
             JobProgram(load_code(bootstrap.code, spark_task.host), batch_rows=settings.batch_rows),
             self,
-            SlotSettings(batch_rows=settings.batch_rows, network_bytes=settings.network_bytes),
+            SlotSettings(
+                batch_rows=settings.batch_rows,
+                network_bytes=settings.network_bytes,
+                buffer_timeout_ms=settings.buffer_timeout_ms,
+            ),
         )
         opened.callback(self._runtime.on_control, Stop("the slot process ends"))
 

@@ -24,6 +24,7 @@ from weir.subtask.channels import (
     InputChannel,
     LocalOutput,
     RemoteOutput,
+    buffer_ns_of,
 )
 
 CHANNEL = ChannelId(0, 0, 1)
@@ -48,9 +49,19 @@ class Channel:
         self._received = len(self.sent)
         if self.input.head is None:
             return None
-        frame = self.input.pop()
+        frame = self.input.pop(0)
         self.input.release(frame)
         return frame
+
+
+@pytest.mark.parametrize(
+    ("slots", "timeout_ms", "buffer_ms"),
+    [(1, None, 15), (2, None, 15), (8, None, 24), (16, None, 48), (100, None, 50), (16, 0, 0), (2, 2.5, 2.5)],
+)
+def test_the_default_buffer_timeout_grows_with_the_number_of_channels(
+    slots: int, timeout_ms: float | None, buffer_ms: float
+) -> None:
+    assert buffer_ns_of(graph(slots), timeout_ms) == buffer_ms * 1_000_000
 
 
 def test_a_channel_has_room_until_the_bytes_in_transit_fill_its_window() -> None:
@@ -104,11 +115,11 @@ def test_returning_more_credit_than_is_in_use_is_refused() -> None:
 def test_the_credit_of_several_small_batches_is_returned_in_one_message() -> None:
     credits: list[int] = []
     channel = InputChannel(CHANNEL, 0, lambda _, given_back: credits.append(given_back))
-    frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, None, 8) for number in range(3)]
+    frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, Rows(number), 8) for number in range(3)]
     for frame in frames:
         channel.push(frame)
     for _ in frames:
-        channel.release(channel.pop())
+        channel.release(channel.pop(0))
     assert credits == [24]
 
 
@@ -117,7 +128,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
     output = LocalOutput(CHANNEL, 5, target)
     output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
-    frame = target.pop()
+    frame = target.pop(0)
     assert not output.has_room(), "the output has no room until the batch is released"
     target.release(frame)
     assert output.has_room()
@@ -241,7 +252,7 @@ class SharedNetworkMemory:
         channel = self.inputs[number]
         if channel.head is None or self.processor.is_blocked(channel.channel):
             return False
-        frame = channel.pop()
+        frame = channel.pop(0)
         self.processor.on_frame(frame, now_ns=0)
         if isinstance(frame.batch, Rows):
             self.rows_consumed[number] += frame.batch.num_rows
