@@ -1,7 +1,8 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. An empty channel also
-accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
+A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. A receiver keeps credit of
+less than 1 / CREDIT_PARTS of the window, so that small batches need no credit frames. A channel with less credit in use also
+accepts one batch larger than its remaining window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 
 The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot use
@@ -28,6 +29,7 @@ WINDOW_BYTES = 4 * 1024 * 1024
 SHARE_BYTES_MIN = 64 * 1024
 """Minimum share of a channel in the network memory. If the share were smaller, batches would be so small that the fixed cost per
 batch would dominate."""
+CREDIT_PARTS = 8
 SliceBatch = Callable[[Batch, int], Iterable[Batch]]
 """A function that slices a batch into batches of at most the given number of bytes. A row that is larger than the given number of
 bytes becomes a batch with one row."""
@@ -95,7 +97,7 @@ class InputChannel:
         self.channel = channel
         self.input_index = input_index
         self._return_credit = return_credit
-        self._credit_return_bytes = limits.window_bytes // 8
+        self._credit_return_bytes = limits.window_bytes // CREDIT_PARTS
         self._frames: deque[Frame] = deque()
         self._bytes_held = 0
         self._bytes_owed = 0
@@ -135,13 +137,13 @@ class InputChannel:
         return frame
 
     def release(self, frame: Frame) -> None:
-        """Release a consumed frame. The frame's bytes no longer count against the window, and the credit is returned to the
-        sender."""
+        """Release a consumed frame. The frame's bytes no longer count against the window. The credit of several small frames is
+        returned to the sender together."""
         self._bytes_held -= frame.bytes_held
         if self._return_credit is None:
             return
         self._bytes_owed += frame.bytes_held
-        if self._bytes_owed >= self._credit_return_bytes or not self._frames:
+        if self._bytes_owed >= self._credit_return_bytes:
             returnable, self._bytes_owed = self._bytes_owed, 0
             self._return_credit(self.channel, returnable)
 
@@ -196,6 +198,7 @@ class RemoteOutput:
         self._send = send
         self._slice_batch = slice_batch
         self._window_bytes = limits.window_bytes
+        self._kept_bytes_max = limits.window_bytes // CREDIT_PARTS
         self._batch_bytes_max = limits.batch_bytes
         self._waiting: deque[Frame] = deque()
         self._bytes_out = 0
@@ -237,7 +240,9 @@ class RemoteOutput:
             self._transmit(frame)
 
     def _admits(self, frame: Frame) -> bool:
-        return frame.bytes_held == 0 or self._bytes_out == 0 or self._bytes_out + frame.bytes_held <= self._window_bytes
+        # The receiver can have consumed all frames if the credit in use is less than the credit that it keeps.
+        empty = self._bytes_out < self._kept_bytes_max
+        return frame.bytes_held == 0 or empty or self._bytes_out + frame.bytes_held <= self._window_bytes
 
     def _transmit(self, frame: Frame) -> None:
         self._bytes_out += frame.bytes_held

@@ -160,8 +160,15 @@ def test_small_batches_that_are_waiting_in_a_channel_are_joined_into_one_batch()
     # The limit is four rows. The first two batches have three rows in total, so the third batch does not fit. The batch of three
     # rows exceeds half of the limit, so it is not joined.
     assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
+
+
+def test_the_credit_of_joined_batches_is_returned() -> None:
+    bench = Bench(ListSource([]), Batches(), slots=2).deploy()
+    for sequence in range(3):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence, nbytes=MIB)))
+    bench.turns()
     credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
-    assert sum(credits) == 5 * 8
+    assert sum(credits) == 3 * MIB
 
 
 def test_batches_are_processed_separately_if_they_cannot_be_joined() -> None:
