@@ -13,6 +13,7 @@ of other kinds, ``argument`` is 0.
 ``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet, so
 they arrive before the output that depends on them. ``determinants`` is empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
+``flags`` is PACKED if the payload of a DATA frame consists of packed rows instead of an Arrow IPC message, or 0.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from weir.protocol.ids import ChannelId, Generation
 
 MAGIC = 0x52494557  # "WEIR"
 VERSION = 1
+PACKED = 1
 HEADER_BYTES = 64
 PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
 DETERMINANTS_BYTES_MAX = 16 * 1024 * 1024

@@ -158,7 +158,7 @@ class ChannelSubtask(SubtaskRuntime):
     def _deliver(self, first: Frame, now_ns: int) -> None:
         position = next(number for number, channel in enumerate(self.inputs) if channel.channel == first.channel)
         frames = [(self.inputs[position], first), *self._joinable_batches(position, first, now_ns)]
-        batch = _batch_of(first) if len(frames) == 1 else self._join([_batch_of(frame) for _, frame in frames])
+        batch = self._join([_batch_of(frame) for _, frame in frames])
         self.records_in += batch.num_rows
         self.bytes_in += sum(frame.bytes_held for _, frame in frames)
 

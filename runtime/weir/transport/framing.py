@@ -1,7 +1,8 @@
 """Conversion of frames to buffers and back, without copies. One call sends all buffers of a frame, and received buffers are
 read in place.
 
-The payload of a DATA frame is one Arrow IPC message without a schema, because both ends know the schema of an edge from the
+The payload of a DATA frame with few rows consists of packed rows (``packed_batch.py``). The payload of any other DATA frame is one
+Arrow IPC message without a schema, because both ends know the schema of an edge from the
 graph. The message refers to the buffers of the batch. So a batch must not change after an operator has emitted it, and no
 operator may reuse the batch's memory.
 
@@ -19,7 +20,8 @@ import pyarrow as pa
 import xxhash
 
 from weir.errors import InputError, ProtocolError, SchemaError
-from weir.protocol.frames import PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
+from weir.operators.packed_batch import PackedBatch
+from weir.protocol.frames import PACKED, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
 
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
 
@@ -127,6 +129,14 @@ class BatchCodec:
             raise ProtocolError(f"edge {self._edge}: the payload is not a valid record batch ({error})") from None
         return batch
 
+    def packed_batch(self, payload: pa.Buffer) -> PackedBatch:
+        """Return the packed batch, which refers to the memory of ``payload``. Raise ProtocolError unless ``payload`` consists of
+        whole rows."""
+        try:
+            return PackedBatch.parse(self._schema, payload, ROWS_MAX)
+        except ProtocolError as error:
+            raise ProtocolError(f"edge {self._edge}: {error}") from None
+
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
     joined: list[Piece] = []
@@ -183,6 +193,9 @@ class FrameCodec:
         InputError for too many bytes."""
         if frame.kind is not FrameKind.DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
+        if isinstance(frame.batch, PackedBatch):
+            data = frame.batch.data
+            return [_header(frame, frame.bytes_held, content_hash((data,)), len(data), PACKED), data]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
         if frame.batch.num_rows > ROWS_MAX:
             raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows; "
@@ -204,9 +217,9 @@ class FrameCodec:
         empty = determinants.size == 0 and payload.size == 0
         if header.content_hash != (EMPTY_HASH if empty else content_hash((determinants, payload))):
             raise ProtocolError(f"{context}: frame {header.sequence} does not match its content hash")
-        if determinants.size or header.flags:
-            raise ProtocolError(f"{context}: frame with determinants or flags, which this version does not support")
         is_data = header.kind is FrameKind.DATA
+        if determinants.size or header.flags not in ((0, PACKED) if is_data else (0,)):
+            raise ProtocolError(f"{context}: frame with determinants or flags, which this version does not support")
         if is_data != bool(payload.size):
             raise ProtocolError(f"{context}: {header.kind.name} frame with a payload of {payload.size} bytes")
         if is_data and not 0 <= header.argument <= BYTES_HELD_MAX:
@@ -218,9 +231,13 @@ class FrameCodec:
             epoch=header.epoch,
             sequence=header.sequence,
             argument=header.argument,
-            batch=self._codec(header.channel.edge).batch(payload) if is_data else None,
+            batch=self._batch(header, payload) if is_data else None,
             bytes_held=header.argument if is_data else 0,
         )
+
+    def _batch(self, header: FrameHeader, payload: pa.Buffer) -> pa.RecordBatch | PackedBatch:
+        codec = self._codec(header.channel.edge)
+        return codec.packed_batch(payload) if header.flags & PACKED else codec.batch(payload)
 
     def _codec(self, edge: int) -> BatchCodec:
         codec = self._codecs.get(edge)
@@ -233,7 +250,7 @@ class FrameCodec:
         return codec
 
 
-def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: int) -> bytes:
+def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: int, flags: int = 0) -> bytes:
     return FrameHeader(
         kind=frame.kind,
         channel=frame.channel,
@@ -243,4 +260,5 @@ def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: in
         argument=argument,
         content_hash=hash_of_content,
         payload_bytes=payload_bytes,
+        flags=flags,
     ).encode()
