@@ -15,8 +15,6 @@ from typing import Self, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from weir.errors import ProtocolError
-
 Bytes: TypeAlias = bytes | memoryview | pa.Buffer
 
 
@@ -26,10 +24,7 @@ class RowFormat:
 
     schema: pa.Schema
     rows: np.dtype[np.void]
-
-    @property
-    def row_bytes(self) -> int:
-        return self.rows.itemsize
+    row_bytes: int
 
     @classmethod
     @lru_cache(maxsize=256)
@@ -37,7 +32,8 @@ class RowFormat:
         """Return the layout of the rows of ``schema``, or None if its rows cannot be packed."""
         if not len(schema) or not all(_is_packable(field.type) for field in schema):
             return None
-        return cls(schema, np.dtype([(str(column), f"u{field.type.bit_width // 8}") for column, field in enumerate(schema)]))
+        rows = np.dtype([(str(column), f"u{field.type.bit_width // 8}") for column, field in enumerate(schema)])
+        return cls(schema, rows, rows.itemsize)
 
 
 def _is_packable(type_: pa.DataType) -> bool:
@@ -52,31 +48,19 @@ class PackedBatch:
 
     format: RowFormat
     data: Bytes
+    num_rows: int
+    nbytes: int
 
     @classmethod
-    def parse(cls, schema: pa.Schema, data: Bytes, rows_max: int) -> Self:
-        """Check data that another process has sent. Raises ProtocolError."""
-        row_format = RowFormat.of(schema)
-        if row_format is None:
-            raise ProtocolError("a packed batch of a schema that cannot be packed")
-        rows, rest = divmod(len(data), row_format.row_bytes)
-        if rest or not 0 < rows <= rows_max:
-            raise ProtocolError(f"a packed batch of {len(data)} bytes, but a row takes {row_format.row_bytes} bytes")
-        return cls(row_format, data)
-
-    @property
-    def num_rows(self) -> int:
-        return len(self.data) // self.format.row_bytes
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.data)
+    def of(cls, row_format: RowFormat, data: Bytes) -> Self:
+        nbytes = len(data)
+        return cls(row_format, data, nbytes // row_format.row_bytes, nbytes)
 
     def parts(self, bytes_max: int) -> list[PackedBatch]:
         """Return batches of at most ``bytes_max`` bytes, but at least one row each."""
         step = max(1, bytes_max // self.format.row_bytes) * self.format.row_bytes
         data = memoryview(self.data)
-        return [PackedBatch(self.format, data[first : first + step]) for first in range(0, len(data), step)]
+        return [PackedBatch.of(self.format, data[first : first + step]) for first in range(0, len(data), step)]
 
 
 def unpack(batches: Sequence[PackedBatch]) -> pa.RecordBatch:

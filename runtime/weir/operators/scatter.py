@@ -215,9 +215,9 @@ class ScatterBuffers:
         ready: list[tuple[int, pa.RecordBatch | PackedBatch]] = []
         for target, count in enumerate(used):
             if count:
-                end = begin + count * self._format.row_bytes
-                ready.append((target, PackedBatch(self._format, data[begin:end])))
-                begin = end
+                size = count * self._format.row_bytes
+                ready.append((target, PackedBatch(self._format, data[begin : begin + size], count, size)))
+                begin += size
         return ready
 
     def _allocate(self, target: int) -> None:

@@ -62,22 +62,9 @@ class FrameHeader:
 
     def encode(self) -> bytes:
         return _STRUCT.pack(
-            MAGIC,
-            VERSION,
-            self.kind,
-            self.flags,
-            self.channel.edge,
-            self.channel.source,
-            self.channel.target,
-            0,
-            self.generation,
-            self.epoch,
-            self.sequence,
-            self.content_hash,
-            self.determinants_bytes,
-            self.payload_bytes,
-            self.argument,
-        )
+            MAGIC, VERSION, self.kind, self.flags, *self.channel, 0, self.generation, self.epoch, self.sequence,
+            self.content_hash, self.determinants_bytes, self.payload_bytes, self.argument,
+        )  # fmt: skip
 
 
 _KINDS = {int(kind): kind for kind in FrameKind}
@@ -100,7 +87,7 @@ def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
     return FrameHeader(
         kind=_KINDS[kind],
         channel=ChannelId(edge, source, target),
-        generation=Generation(generation),
+        generation=generation,
         epoch=epoch,
         sequence=sequence,
         argument=argument,

@@ -89,7 +89,7 @@ PACKABLE = pa.schema([("a", pa.int64()), ("b", pa.uint8())])
 def packed_frame(rows: int) -> Frame:
     row_format = RowFormat.of(PACKABLE)
     assert row_format is not None
-    batch = PackedBatch(row_format, bytes(range(9 * rows)))
+    batch = PackedBatch.of(row_format, bytes(range(9 * rows)))
     return Frame(FrameKind.DATA, ChannelId(0, 0, 1), Generation(1), 1, 3, batch.nbytes, batch, batch.nbytes)
 
 
