@@ -41,11 +41,14 @@ class ChannelSubtask(SubtaskRuntime):
         self._protocol = protocol
         self._join = join
         self._joined_rows_max = joined_rows_max
+        self._arrivals = inputs[0].arrivals
         self._buffer_ns = buffer_ns
         self._waiting_since_ns: int | None = None
         """The time since which batches wait for the batches of other channels, or None."""
         self._reading = False
         """Whether the waiting batches are due. Stays True until no batch is left."""
+        self._seen_total = 0
+        """The value of ``Arrivals.total`` when the subtask found that the waiting batches are not due yet."""
         self._next_input = 0
         self._effects: deque[SubtaskEffect] = deque()
 
@@ -65,9 +68,18 @@ class ChannelSubtask(SubtaskRuntime):
             # If one effect of a frame is TakeSnapshot or AlignmentAborted, all later effects of the frame are also of these two
             # kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
+        if not self._arrivals.frames:
+            self._waiting_since_ns, self._reading = None, False
+            return Work.NONE
+        if self._waiting_since_ns is not None and not self._reading and self._seen_total == self._arrivals.total:
+            self._reading = now_ns >= self._waiting_since_ns + self._buffer_ns
+            return Work.NEEDS_ROOM if self._reading else Work.NONE
+        return self._work_of_channels(now_ns)
+
+    def _work_of_channels(self, now_ns: int) -> Work:
         work = Work.NONE
-        complete, rows = not self.aligning, 0
         due = self.aligning
+        complete = True
         for channel in self.inputs:
             head = channel.head
             if head is None:
@@ -79,7 +91,6 @@ class ChannelSubtask(SubtaskRuntime):
             if head.kind is not FrameKind.DATA:
                 return Work.ANY_TIME
             work = Work.NEEDS_ROOM
-            rows += channel.rows
             due |= channel.control_events > 0
         if work is Work.NONE:
             self._waiting_since_ns, self._reading = None, False
@@ -87,7 +98,8 @@ class ChannelSubtask(SubtaskRuntime):
             if self._waiting_since_ns is None:
                 self._waiting_since_ns = now_ns
             overdue = now_ns >= self._waiting_since_ns + self._buffer_ns
-            self._reading = complete or due or overdue or rows >= BUFFER_ROWS_ENOUGH
+            self._reading = complete or due or overdue or self._arrivals.rows >= BUFFER_ROWS_ENOUGH
+            self._seen_total = self._arrivals.total
         return work if self._reading else Work.NONE
 
     def wake_at_ns(self) -> int | None:

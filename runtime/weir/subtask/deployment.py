@@ -19,6 +19,7 @@ from weir.protocol.snapshots import OperatorSnapshot
 from weir.storage.state_files import RestoreProgress
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import (
+    Arrivals,
     ChannelLimits,
     InputChannel,
     LocalOutput,
@@ -117,10 +118,11 @@ class DeploymentBuilder:
     def build(self) -> None:
         subtasks = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
         for subtask in subtasks:
+            arrivals = Arrivals()
             for channel in self._graph.inputs_of(subtask):
                 edge = self._graph.edges[channel.edge]
                 return_credit = None if channel.source == self._message.slot else self._return_credit
-                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits)
+                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits, arrivals)
         for subtask in subtasks:
             self._deployment.subtasks.append(self._subtask(subtask))
         if self._with_files:
