@@ -57,6 +57,10 @@ class ChannelSubtask(SubtaskRuntime):
         return self._protocol.aligner.current is not None
 
     @property
+    def is_waiting(self) -> bool:
+        return self._waiting_since_ns is not None and not self._reading
+
+    @property
     def watermark_ms(self) -> int | None:
         return self._protocol.watermark_ms
 
@@ -71,7 +75,7 @@ class ChannelSubtask(SubtaskRuntime):
         if not self._arrivals.frames:
             self._waiting_since_ns, self._reading = None, False
             return Work.NONE
-        if self._waiting_since_ns is not None and not self._reading and self._seen_total == self._arrivals.total:
+        if self.is_waiting and self._waiting_since_ns is not None and self._seen_total == self._arrivals.total:
             self._reading = now_ns >= self._waiting_since_ns + self._buffer_ns
             return Work.NEEDS_ROOM if self._reading else Work.NONE
         return self._work_of_channels(now_ns)
@@ -111,10 +115,8 @@ class ChannelSubtask(SubtaskRuntime):
         self._protocol.on_aborted(checkpoint)
 
     def _start_work(self, now_ns: int) -> None:
-        if not self._effects:
-            channel = self._next_channel()
-            if channel is None:
-                return
+        # A control event without effects, such as the barrier of one of many channels, takes no turn by itself.
+        while not self._effects and (channel := self._next_channel()) is not None:
             frame = channel.pop(now_ns)
             self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
             if not (self._effects and isinstance(self._effects[0], Deliver)):

@@ -66,6 +66,8 @@ class SlotDeployment:
         self.checkpoints = SlotCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
         self.restore: StateRestore | None = None
         """The running restore of state files, or None."""
+        self.buffer_ns = 0
+        """The time for which buffers between subtasks wait for more rows."""
         self.announced = False
         self.running = False
         self.failed = False
@@ -111,7 +113,7 @@ class DeploymentBuilder:
         self._settings = settings
         self._on_ended = on_ended
         self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
-        self._buffer_ns = buffer_ns_of(deployment.graph, settings.buffer_timeout_ms)
+        self._buffer_ns = deployment.buffer_ns = buffer_ns_of(deployment.graph, settings.buffer_timeout_ms)
         self._with_files: list[tuple[Operator, Sequence[OperatorSnapshot]]] = []
         self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
 

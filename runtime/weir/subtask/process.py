@@ -208,12 +208,19 @@ class SlotProcess:
             gc.freeze()
             self._opened.callback(gc.unfreeze)
             next_metrics_ns = 0
-            unfinished = False
+            unfinished = only_waiting = False
             while self._runtime.stop_reason is None:
                 now_ns = time.monotonic_ns()
-                self._pump(now_ns, 0 if unfinished else self._wait_ns(now_ns))
+                wait_ns = 0 if unfinished else self._wait_ns(now_ns)
+                if only_waiting and wait_ns:
+                    nap_ns = min(wait_ns, self._runtime.nap_ns())
+                    time.sleep(nap_ns / 1e9)
+                    now_ns += nap_ns
+                    wait_ns -= nap_ns
+                received = self._pump(now_ns, wait_ns)
                 self._heartbeats.turn()
-                unfinished = self._turns()
+                turns, unfinished = self._turns()
+                only_waiting = received and not turns
                 now_ns = time.monotonic_ns()
                 if now_ns >= next_metrics_ns:
                     next_metrics_ns = now_ns + METRICS_NS
@@ -229,19 +236,24 @@ class SlotProcess:
                 exit_process("a background call has not ended after Stop")
             time.sleep(0.01)
 
-    def _turns(self) -> bool:
-        """Run turns until no work is due, but at most for about TURNS_NS. Return whether work can still be due."""
+    def _turns(self) -> tuple[int, bool]:
+        """Run turns until no work is due, but at most for about TURNS_NS. Return the number of turns that had work, and whether
+        work can still be due."""
         until_ns = time.monotonic_ns() + TURNS_NS
+        turns = 0
         while self._runtime.turn():
+            turns += 1
             if time.monotonic_ns() >= until_ns:
-                return True
-        return False
+                return turns, True
+        return turns, False
 
     def _wait_ns(self, now_ns: int) -> int:
         wake_at_ns = self._runtime.wake_at_ns()
         return IDLE_WAIT_NS if wake_at_ns is None else max(0, min(IDLE_WAIT_NS, wake_at_ns - now_ns))
 
-    def _pump(self, now_ns: int, timeout_ns: int) -> None:
+    def _pump(self, now_ns: int, timeout_ns: int) -> bool:
+        """Send and receive. Return whether frames have arrived."""
+        received = False
         for event in self._exchange.pump(now_ns, timeout_ns):
             match event:
                 case FdReady():
@@ -252,6 +264,8 @@ class SlotProcess:
                     self._runtime.on_peer_lost(slot, reason)
                 case Frame():
                     self._runtime.on_frame(event)
+                    received = True
+        return received
 
     def _handle_inbox(self) -> None:
         while self._finished:

@@ -59,6 +59,8 @@ ALIGNING_FLUSH_AGE_NS = 20_000_000
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
+NAP_PARTS = 16
+"""A nap of the loop takes 1 / NAP_PARTS of the buffer timeout."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -251,6 +253,16 @@ class SlotRuntime:
         for runtime in deployment.subtasks:
             waits += (runtime.wake_at_ns(), flush_at_ns(runtime.outputs))
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
+
+    def nap_ns(self) -> int:
+        """Return how long the loop can ignore its sockets after frames have arrived that gave no work.
+
+        While a subtask waits for the batches of many slots, a wake-up for each of these batches would cost more than the batches.
+        """
+        deployment = self._deployment
+        if deployment is None or not any(runtime.is_waiting for runtime in deployment.subtasks):
+            return 0
+        return deployment.buffer_ns // NAP_PARTS
 
     def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
         """Return the first subtask that can run, in downstream-first order. Also update the time accounts of all subtasks.
