@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-small-files bench-restore bench-scale bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-load bench-small-files bench-restore bench-scale bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -90,6 +90,9 @@ e2e: setup ## Test the web UI in Chromium, with a platform and a job; screenshot
 
 bench: setup ## Measure throughput, cost of checkpoints and latency; appends to build/bench/results.jsonl
 	@$(RUN) bench/run.py $(ARGS)
+
+bench-load: setup ## Measure cores and latency far below the maximum rate; appends to build/bench/load.jsonl: ARGS='--slots 2,16 --rates 0,30000'
+	@$(RUN) bench/load.py $(ARGS)
 
 bench-small-files: setup ## Measure a job that reads 100,000 small files, with a checkpoint every second: ARGS='--only parquet --files 5000'
 	@$(RUN) bench/small_files.py $(ARGS)

@@ -75,13 +75,17 @@ class RunMeasurement:
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """Settings of one run. ``interval_ms``: None means that only the final checkpoint is taken. ``warm_up_records``: the minimum
-    number of records read before the measurement."""
+    number of records read before the measurement. ``poll_s``: the time between two looks at the progress, which cost CPU time.
+    ``idle``: whether the source emits no records."""
 
     parallelism: int
     interval_ms: int | None
     seconds: float
     warm_up_s: float
     warm_up_records: int = 0
+    poll_s: float = POLL_S
+    idle: bool = False
+    buffer_timeout_ms: float | None = None
 
 
 def measure(workload: Workload, setting: RunSettings, session: LazySession, directory: Path) -> RunMeasurement:
@@ -116,6 +120,7 @@ class MeasuredJob:
             checkpoint_dir=str(where),
             parallelism=setting.parallelism,
             interval_ms=setting.interval_ms,
+            buffer_timeout_ms=setting.buffer_timeout_ms,
             by_value=(bench.wordcount,),
         )
         began = time.monotonic()
@@ -123,8 +128,9 @@ class MeasuredJob:
         _wait_until(self._running, lambda now: now.phase is JobPhase.RUNNING, START_S_MAX)
         self._start_s = time.monotonic() - began
         warm_at = time.monotonic() + setting.warm_up_s
+        warm_up_records = -1 if setting.idle else setting.warm_up_records
         _wait_until(
-            self._running, lambda now: now.records > setting.warm_up_records and time.monotonic() >= warm_at, WARM_UP_S_MAX
+            self._running, lambda now: now.records > warm_up_records and time.monotonic() >= warm_at, WARM_UP_S_MAX
         )  # fmt: skip
         self._reports: dict[int, list[tuple[float, int]]] = {}
         self.begin()
@@ -137,21 +143,21 @@ class MeasuredJob:
         self._cpu_before, self._watched_from = cpu_seconds(), time.monotonic()
 
     def poll(self) -> None:
-        """Collect the reports of the source subtasks. Takes ``POLL_S``."""
+        """Collect the reports of the source subtasks. Takes ``RunSettings.poll_s``."""
         now = time.monotonic()
         for subtask in self._running.progress().subtasks:
             if subtask.chain == 0:
                 reports = self._reports.setdefault(subtask.index, [(now, subtask.records_in)])
                 if subtask.records_in != reports[-1][1]:
                     reports.append((now, subtask.records_in))
-        if self._running.wait(POLL_S) is not None:
+        if self._running.wait(self._setting.poll_s) is not None:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
         """Suspend the job, check its result and return the measurements. ``measured`` takes a time of ``time.monotonic`` and
         returns how many seconds were measured before this time. Pass ``measured`` for a run that takes turns with another run."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
-        records, seconds = rate_of(self._reports.values(), measured)
+        records, seconds = (0, watched_s) if self._setting.idle else rate_of(self._reports.values(), measured)
         after = self._running.progress()
         self._running.suspend()
         result = self._running.wait()
@@ -160,7 +166,10 @@ class MeasuredJob:
             raise SystemExit(f"{self._job.name}: {result.outcome} {result.kind} {result.reason}")
         totals = next(iter(result.results.values()))
         assert isinstance(totals, Totals)
-        wrong = self._workload.find_error(self._checkpoint_contents(), totals)
+        if self._setting.idle:
+            wrong = f"the idle job has {totals.rows} results" if totals.rows else None
+        else:
+            wrong = self._workload.find_error(self._checkpoint_contents(), totals)
         if result.progress.recoveries and wrong is None:
             wrong = f"the job recovered from a failure during the run: {result.progress.recoveries[0].reason}"
         completed = after.completed[len(self._before.completed) :]

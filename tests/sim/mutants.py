@@ -25,7 +25,7 @@ from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
 from weir.kernel.split_assigner import Assignment, SplitAssigner, SplitList
-from weir.protocol.frames import Frame
+from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.log_view import LogView
@@ -35,7 +35,7 @@ from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
 from weir.storage.state_files import StateReader
-from weir.subtask.channels import FULL_LIMITS, ChannelLimits, RemoteOutput
+from weir.subtask.channels import FULL_LIMITS, ChannelLimits, Outputs, RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
 from weir.testing.sim.sinks import SimCommitter, SimFold
@@ -100,6 +100,38 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
             enqueue(self, frame)
 
     with patch.object(RemoteOutput, "_enqueue", overtake):
+        yield
+
+
+@mutant
+def lets_a_barrier_overtake_buffered_rows() -> Iterator[None]:
+    """A barrier does not flush the partitioners, so their rows follow the barrier."""
+    flush, broadcast = Outputs.flush, Outputs.broadcast
+
+    def flush_by_time_only(self: Outputs, now_ns: int | None = None) -> bool:
+        return now_ns is not None and flush(self, now_ns)
+
+    def broadcast_event(self: Outputs, kind: FrameKind, argument: int = 0) -> None:
+        if kind is not FrameKind.BARRIER:
+            flush(self)
+        broadcast(self, kind, argument)
+
+    with patch.object(Outputs, "flush", flush_by_time_only), patch.object(Outputs, "broadcast", broadcast_event):
+        yield
+
+
+@mutant
+def leaves_buffered_rows_at_the_end_of_input() -> Iterator[None]:
+    broadcast = Outputs.broadcast
+
+    def broadcast_event(self: Outputs, kind: FrameKind, argument: int = 0) -> None:
+        if kind is FrameKind.END:
+            for edge in self._edges:
+                edge._partitioner.flush()
+            self.pending_since_ns = None
+        broadcast(self, kind, argument)
+
+    with patch.object(Outputs, "broadcast", broadcast_event):
         yield
 
 

@@ -53,6 +53,9 @@ class OperatorContext:
     """The checkpoint from which the generation was restored, or None if the job started without state."""
     attempt: int = 0
     """The number of the attempt within the generation."""
+    buffer_ns: int = 0
+    """The time in nanoseconds for which buffers between subtasks wait for more rows. A source that can choose when it emits rows
+    emits one batch per ``buffer_ns``. 0: buffers do not wait."""
 
     @property
     def deployment(self) -> Attempt:
@@ -191,8 +194,12 @@ class SourceOperator(ABC):
     def unfinished(self) -> tuple[Split, ...]:
         """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
 
+    def is_reading(self) -> bool:
+        """Return whether any split is in progress. The loop calls ``is_reading`` in every turn."""
+        return bool(self.unfinished())
+
     def next_poll_after_ns(self) -> int:
-        """Return the waiting time in nanoseconds (at most 50 ms). After ``poll`` has returned None, the loop waits for the
+        """Return the waiting time in nanoseconds (at most 1 s). After ``poll`` has returned None, the loop waits for the
         returned time before it calls ``poll`` again."""
         return 1_000_000
 

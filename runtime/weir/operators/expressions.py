@@ -16,6 +16,7 @@ import pyarrow as pa
 from weir.errors import UserCodeError
 from weir.operators.base import Operator, Step
 from weir.operators.batch_slicing import slice_batch
+from weir.operators.integer_arithmetic import IntegerArithmetic
 from weir.operators.row_conversion import to_rows
 from weir.operators.user_code import short_repr
 
@@ -100,6 +101,9 @@ class ProjectOperator(Operator):
         self._columns = tuple(columns)
         self._schema = schema
         self._evaluator = _Evaluator(expressions, reads, where) if expressions else None
+        computed_types = [field.type for column, field in zip(columns, schema, strict=True) if column.source is None]
+        integers = bool(expressions) and all(type_ == pa.int64() for type_ in computed_types)
+        self._arithmetic = IntegerArithmetic.of(expressions) if integers else None
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
         for part in slice_batch(batch, self.context.batch_rows):
@@ -108,6 +112,12 @@ class ProjectOperator(Operator):
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._evaluator is None:
             arrays = [batch.column(column.source) for column in self._columns]
+            return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        values = None if self._arithmetic is None else self._arithmetic.evaluate(batch)
+        if values is not None:
+            arrays = [
+                batch.column(column.source) if column.source is not None else values[column.name] for column in self._columns
+            ]
             return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         computed = self._evaluator.evaluate(batch)
         arrays = [

@@ -15,11 +15,12 @@ import pyarrow as pa
 from weir.graph.key_groups import subtask_of
 from weir.graph.logical import Partitioning
 from weir.operators.batch_slicing import BATCH_BYTES, compact_views, has_view_columns, slice_by_bytes
+from weir.operators.packed_batch import PackedBatch
 from weir.operators.scatter import ScatterBuffers, is_fixed_width, take_order, targets_of
 from weir.state.arrow_columns import take_rows
 from weir.state.hashing import hash_columns
 
-Routed = list[tuple[int, pa.RecordBatch]]
+Routed = list[tuple[int, pa.RecordBatch | PackedBatch]]
 
 
 class Partitioner(Protocol):

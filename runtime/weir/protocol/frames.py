@@ -13,6 +13,7 @@ of other kinds, ``argument`` is 0.
 ``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet, so
 they arrive before the output that depends on them. ``determinants`` is empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
+``flags`` is PACKED if the payload of a DATA frame consists of packed rows instead of an Arrow IPC message, or 0.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from weir.protocol.ids import ChannelId, Generation
 
 MAGIC = 0x52494557  # "WEIR"
 VERSION = 1
+PACKED = 1
 HEADER_BYTES = 64
 PAYLOAD_BYTES_MAX = 256 * 1024 * 1024
 DETERMINANTS_BYTES_MAX = 16 * 1024 * 1024
@@ -60,22 +62,9 @@ class FrameHeader:
 
     def encode(self) -> bytes:
         return _STRUCT.pack(
-            MAGIC,
-            VERSION,
-            self.kind,
-            self.flags,
-            self.channel.edge,
-            self.channel.source,
-            self.channel.target,
-            0,
-            self.generation,
-            self.epoch,
-            self.sequence,
-            self.content_hash,
-            self.determinants_bytes,
-            self.payload_bytes,
-            self.argument,
-        )
+            MAGIC, VERSION, self.kind, self.flags, *self.channel, 0, self.generation, self.epoch, self.sequence,
+            self.content_hash, self.determinants_bytes, self.payload_bytes, self.argument,
+        )  # fmt: skip
 
 
 _KINDS = {int(kind): kind for kind in FrameKind}
@@ -98,7 +87,7 @@ def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
     return FrameHeader(
         kind=_KINDS[kind],
         channel=ChannelId(edge, source, target),
-        generation=Generation(generation),
+        generation=generation,
         epoch=epoch,
         sequence=sequence,
         argument=argument,

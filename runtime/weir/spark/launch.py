@@ -227,6 +227,7 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
             storage_options=dict(options.storage_options),
             batch_rows=options.batch_rows,
             network_bytes=options.network_bytes,
+            buffer_timeout_ms=options.buffer_timeout_ms,
             timeouts=options.timeouts,
             step_sample_ms=_sample_ms(options.timeouts.stuck_timeout_ms),
             call_sample_ms=_sample_ms(options.timeouts.call_timeout_ms),

@@ -33,6 +33,8 @@ class RunOptions:
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
     """Memory of each slot for batches from other slots, including batches in transit."""
+    buffer_timeout_ms: float | None = None
+    """Maximum time for which buffers between subtasks wait for more rows. 0: no wait. None: a time that fits the number of slots."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False

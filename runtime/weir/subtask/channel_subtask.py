@@ -11,7 +11,7 @@ from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, Deliver, I
 from weir.operators.base import Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.subtask.channels import WINDOW_BYTES, InputChannel
+from weir.subtask.channels import BUFFER_ROWS_ENOUGH, WINDOW_BYTES, InputChannel, rows_of
 from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
@@ -19,6 +19,10 @@ class ChannelSubtask(SubtaskRuntime):
     """A subtask with input channels. The channels are served round robin.
 
     ``join`` concatenates batches, up to ``joined_rows_max`` rows. If ``joined_rows_max`` is 0, batches are never concatenated.
+
+    A small batch waits until every channel that has delivered a batch lately delivers its next batch, but at most ``buffer_ns``.
+    The subtask then processes one joined batch instead of one batch per channel. Batches do not wait while a control event is
+    waiting or while the subtask aligns, so they do not delay a barrier.
     """
 
     def __init__(
@@ -30,18 +34,31 @@ class ChannelSubtask(SubtaskRuntime):
         inputs: Sequence[InputChannel],
         join: Callable[[Sequence[Batch]], Batch],
         joined_rows_max: int,
+        buffer_ns: int = 0,
     ) -> None:
         super().__init__(subtask, parts)
         self.inputs = tuple(inputs)
         self._protocol = protocol
         self._join = join
         self._joined_rows_max = joined_rows_max
+        self._arrivals = inputs[0].arrivals
+        self._buffer_ns = buffer_ns
+        self._waiting_since_ns: int | None = None
+        """The time since which batches wait for the batches of other channels, or None."""
+        self._reading = False
+        """Whether the waiting batches are due. Stays True until no batch is left."""
+        self._seen_total = 0
+        """The value of ``Arrivals.total`` when the subtask found that the waiting batches are not due yet."""
         self._next_input = 0
         self._effects: deque[SubtaskEffect] = deque()
 
     @property
     def aligning(self) -> bool:
         return self._protocol.aligner.current is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._waiting_since_ns is not None and not self._reading
 
     @property
     def watermark_ms(self) -> int | None:
@@ -55,25 +72,52 @@ class ChannelSubtask(SubtaskRuntime):
             # If one effect of a frame is TakeSnapshot or AlignmentAborted, all later effects of the frame are also of these two
             # kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
+        if not self._arrivals.frames:
+            self._waiting_since_ns, self._reading = None, False
+            return Work.NONE
+        if self.is_waiting and self._waiting_since_ns is not None and self._seen_total == self._arrivals.total:
+            self._reading = now_ns >= self._waiting_since_ns + self._buffer_ns
+            return Work.NEEDS_ROOM if self._reading else Work.NONE
+        return self._work_of_channels(now_ns)
+
+    def _work_of_channels(self, now_ns: int) -> Work:
         work = Work.NONE
+        due = self.aligning
+        complete = True
         for channel in self.inputs:
             head = channel.head
-            if head is None or self._protocol.is_blocked(channel.channel):
+            if head is None:
+                if channel.read_ns is not None and now_ns - channel.read_ns < 2 * self._buffer_ns:
+                    complete = False
+                continue
+            if self._protocol.is_blocked(channel.channel):
                 continue
             if head.kind is not FrameKind.DATA:
                 return Work.ANY_TIME
             work = Work.NEEDS_ROOM
-        return work
+            due |= channel.control_events > 0
+        if work is Work.NONE:
+            self._waiting_since_ns, self._reading = None, False
+        elif not self._reading:
+            if self._waiting_since_ns is None:
+                self._waiting_since_ns = now_ns
+            overdue = now_ns >= self._waiting_since_ns + self._buffer_ns
+            self._reading = complete or due or overdue or self._arrivals.rows >= BUFFER_ROWS_ENOUGH
+            self._seen_total = self._arrivals.total
+        return work if self._reading else Work.NONE
+
+    def wake_at_ns(self) -> int | None:
+        if self._waiting_since_ns is not None and not self._reading:
+            return self._waiting_since_ns + self._buffer_ns
+        return super().wake_at_ns()
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
         self._protocol.on_aborted(checkpoint)
 
     def _start_work(self, now_ns: int) -> None:
-        if not self._effects:
-            channel = self._next_channel()
-            if channel is None:
-                return
-            frame = channel.pop()
+        # A control event without effects, such as the barrier of one of many channels, takes no turn by itself.
+        while not self._effects and (channel := self._next_channel()) is not None:
+            frame = channel.pop(now_ns)
             self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
             if not (self._effects and isinstance(self._effects[0], Deliver)):
                 channel.release(frame)
@@ -128,7 +172,7 @@ class ChannelSubtask(SubtaskRuntime):
     def _deliver(self, first: Frame, now_ns: int) -> None:
         position = next(number for number, channel in enumerate(self.inputs) if channel.channel == first.channel)
         frames = [(self.inputs[position], first), *self._joinable_batches(position, first, now_ns)]
-        batch = _batch_of(first) if len(frames) == 1 else self._join([_batch_of(frame) for _, frame in frames])
+        batch = self._join([_batch_of(frame) for _, frame in frames])
         self.records_in += batch.num_rows
         self.bytes_in += sum(frame.bytes_held for _, frame in frames)
 
@@ -146,7 +190,7 @@ class ChannelSubtask(SubtaskRuntime):
         are small, because partitioners flush before the barrier. A deterministic replay would have to log which batches were
         joined, in addition to the order of channels.
         """
-        rows, held = _batch_of(first).num_rows, first.bytes_held
+        rows, held = rows_of(first), first.bytes_held
         frames: list[tuple[InputChannel, Frame]] = []
         if 2 * rows > self._joined_rows_max:
             return frames
@@ -154,11 +198,11 @@ class ChannelSubtask(SubtaskRuntime):
             if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
                 continue
             while (head := channel.head) is not None and head.kind is FrameKind.DATA:
-                rows += _batch_of(head).num_rows
+                rows += rows_of(head)
                 held += head.bytes_held
                 if rows > self._joined_rows_max or held > WINDOW_BYTES:
                     return frames
-                frame = channel.pop()
+                frame = channel.pop(now_ns)
                 if self._protocol.on_frame(frame, now_ns=now_ns):
                     frames.append((channel, frame))
                 else:

@@ -1,7 +1,8 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. An empty channel also
-accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
+A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. A receiver keeps credit of
+less than 1 / CREDIT_PARTS of the window, so that small batches need no credit frames. A channel with less credit in use also
+accepts one batch larger than its remaining window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 
 The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot use
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, cast
 
 from weir.errors import ProtocolError
 from weir.graph.physical import Edge, PhysicalGraph
@@ -28,6 +29,7 @@ WINDOW_BYTES = 4 * 1024 * 1024
 SHARE_BYTES_MIN = 64 * 1024
 """Minimum share of a channel in the network memory. If the share were smaller, batches would be so small that the fixed cost per
 batch would dominate."""
+CREDIT_PARTS = 8
 SliceBatch = Callable[[Batch, int], Iterable[Batch]]
 """A function that slices a batch into batches of at most the given number of bytes. A row that is larger than the given number of
 bytes becomes a batch with one row."""
@@ -63,9 +65,42 @@ class ChannelLimits:
 
 FULL_LIMITS = ChannelLimits()
 
+BUFFER_MS_PER_CHANNEL = 3
+BUFFER_MS_MIN, BUFFER_MS_MAX = 16, 50
+BUFFER_ROWS_ENOUGH = 8_192
+"""A buffer with this number of rows does not wait for more rows, because the fixed cost of a batch is then a small part of the
+cost of its rows."""
+
+
+def buffer_ns_of(graph: PhysicalGraph, buffer_timeout_ms: float | None) -> int:
+    """Return the maximum time in nanoseconds for which a buffer waits for more rows. All slots compute the same time.
+
+    If ``buffer_timeout_ms`` is None, the time grows with the number of channels of a subtask, because the fixed cost of one round
+    of batches grows with this number.
+    """
+    if buffer_timeout_ms is not None:
+        return round(buffer_timeout_ms * 1_000_000)
+    channels = max((chain.parallelism for chain in graph.chains), default=1)
+    return min(BUFFER_MS_MAX, max(BUFFER_MS_MIN, BUFFER_MS_PER_CHANNEL * channels)) * 1_000_000
+
+
+class Arrivals:
+    """Counts the frames in all input channels of a subtask, so that a turn need not look at every channel."""
+
+    __slots__ = ("frames", "rows", "total")
+
+    def __init__(self) -> None:
+        self.frames = 0
+        """Number of waiting frames."""
+        self.rows = 0
+        """Number of rows in the waiting frames."""
+        self.total = 0
+        """Number of frames that have ever arrived."""
+
 
 class InputChannel:
-    """The receiving end of a channel. An InputChannel contains the frames that have arrived and are not yet consumed."""
+    """The receiving end of a channel. An InputChannel contains the frames that have arrived and are not yet consumed. All
+    channels of a subtask share ``arrivals``."""
 
     def __init__(
         self,
@@ -73,14 +108,20 @@ class InputChannel:
         input_index: int,
         return_credit: Callable[[ChannelId, int], None] | None,
         limits: ChannelLimits = FULL_LIMITS,
+        arrivals: Arrivals | None = None,
     ) -> None:
+        self.arrivals = arrivals or Arrivals()
         self.channel = channel
         self.input_index = input_index
         self._return_credit = return_credit
-        self._credit_return_bytes = limits.window_bytes // 8
+        self._credit_return_bytes = limits.window_bytes // CREDIT_PARTS
         self._frames: deque[Frame] = deque()
         self._bytes_held = 0
         self._bytes_owed = 0
+        self.control_events = 0
+        """Number of waiting frames without data."""
+        self.read_ns: int | None = None
+        """The time of the last read of a batch, or None."""
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -96,18 +137,32 @@ class InputChannel:
     def push(self, frame: Frame) -> None:
         self._frames.append(frame)
         self._bytes_held += frame.bytes_held
+        arrivals = self.arrivals
+        arrivals.frames += 1
+        arrivals.total += 1
+        if frame.kind is FrameKind.DATA:
+            arrivals.rows += rows_of(frame)
+        else:
+            self.control_events += 1
 
-    def pop(self) -> Frame:
-        return self._frames.popleft()
+    def pop(self, now_ns: int) -> Frame:
+        frame = self._frames.popleft()
+        self.arrivals.frames -= 1
+        if frame.kind is FrameKind.DATA:
+            self.arrivals.rows -= rows_of(frame)
+            self.read_ns = now_ns
+        else:
+            self.control_events -= 1
+        return frame
 
     def release(self, frame: Frame) -> None:
-        """Release a consumed frame. The frame's bytes no longer count against the window, and the credit is returned to the
-        sender."""
+        """Release a consumed frame. The frame's bytes no longer count against the window. The credit of several small frames is
+        returned to the sender together."""
         self._bytes_held -= frame.bytes_held
         if self._return_credit is None:
             return
         self._bytes_owed += frame.bytes_held
-        if self._bytes_owed >= self._credit_return_bytes or not self._frames:
+        if self._bytes_owed >= self._credit_return_bytes:
             returnable, self._bytes_owed = self._bytes_owed, 0
             self._return_credit(self.channel, returnable)
 
@@ -162,6 +217,7 @@ class RemoteOutput:
         self._send = send
         self._slice_batch = slice_batch
         self._window_bytes = limits.window_bytes
+        self._kept_bytes_max = limits.window_bytes // CREDIT_PARTS
         self._batch_bytes_max = limits.batch_bytes
         self._waiting: deque[Frame] = deque()
         self._bytes_out = 0
@@ -203,7 +259,9 @@ class RemoteOutput:
             self._transmit(frame)
 
     def _admits(self, frame: Frame) -> bool:
-        return frame.bytes_held == 0 or self._bytes_out == 0 or self._bytes_out + frame.bytes_held <= self._window_bytes
+        # The receiver can have consumed all frames if the credit in use is less than the credit that it keeps.
+        empty = self._bytes_out < self._kept_bytes_max
+        return frame.bytes_held == 0 or empty or self._bytes_out + frame.bytes_held <= self._window_bytes
 
     def _transmit(self, frame: Frame) -> None:
         self._bytes_out += frame.bytes_held
@@ -223,14 +281,15 @@ class OutputEdge:
         self._channels_by_target = {channel.channel.target: channel for channel in channels}
         self._partitioner = partitioner
 
-    def has_pending(self) -> bool:
-        return self._partitioner.pending_rows > 0
+    @property
+    def pending_rows(self) -> int:
+        return self._partitioner.pending_rows
 
     def add(self, batch: Batch, generation: Generation, epoch: int) -> int:
         return self._send(self._partitioner.add(batch), generation, epoch)
 
     def flush(self, generation: Generation, epoch: int) -> int:
-        return self._send(self._partitioner.flush(), generation, epoch) if self.has_pending() else 0
+        return self._send(self._partitioner.flush(), generation, epoch) if self.pending_rows else 0
 
     def _send(self, parts: list[tuple[int, Batch]], generation: Generation, epoch: int) -> int:
         return sum(self._channels_by_target[target].send_data(batch, generation, epoch) for target, batch in parts)
@@ -240,8 +299,12 @@ class Outputs:
     """All outputs of a subtask. A partitioner's pending rows are sent when a batch is full, before a control event, or by
     ``flush``."""
 
-    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int) -> None:
+    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int, buffer_ns: int = 0) -> None:
+        """``buffer_ns``: the minimum time between two calls of ``flush`` that the loop makes while the slot is idle."""
         self._edges = tuple(edges)
+        self._buffer_ns = buffer_ns
+        self._flushed_ns: int | None = None
+        self._enough = False
         self._channels = tuple(channel for edge in edges for channel in edge.channels)
         self._generation = generation
         self.epoch = epoch
@@ -259,14 +322,28 @@ class Outputs:
         self.records += batch.num_rows
         for edge in self._edges:
             self.bytes += edge.add(batch, self._generation, self.epoch)
-        if self.pending_since_ns is None and any(edge.has_pending() for edge in self._edges):
+        pending_rows = max((edge.pending_rows for edge in self._edges), default=0)
+        self._enough = pending_rows >= BUFFER_ROWS_ENOUGH
+        if pending_rows and self.pending_since_ns is None:
             self.pending_since_ns = now_ns
 
-    def flush(self) -> bool:
-        """Send pending rows. Return whether any rows were pending."""
+    def flush_at_ns(self) -> int | None:
+        """Return the time at which an idle slot sends the pending rows, or None if no rows are pending.
+
+        The first rows after a pause are sent at once. While rows arrive all the time, they are sent once per ``buffer_ns``.
+        """
+        since_ns = self.pending_since_ns
+        if since_ns is None or self._flushed_ns is None or self._enough:
+            return since_ns
+        return max(since_ns, self._flushed_ns + self._buffer_ns)
+
+    def flush(self, now_ns: int | None = None) -> bool:
+        """Send pending rows. Return whether any rows were pending. ``now_ns``: None if a control event causes the flush."""
         if self.pending_since_ns is None:
             return False
         self.pending_since_ns = None
+        if now_ns is not None:
+            self._flushed_ns = now_ns
         for edge in self._edges:
             self.bytes += edge.flush(self._generation, self.epoch)
         return True
@@ -283,3 +360,9 @@ class Outputs:
             EdgeSnapshot(edge.edge.index, PackedInts.pack([channel.sequence for channel in edge.channels]))
             for edge in self._edges
         )
+
+
+def rows_of(frame: Frame) -> int:
+    """Return the number of rows of a DATA frame."""
+    rows: int = cast("Batch", frame.batch).num_rows
+    return rows

@@ -20,6 +20,7 @@ from weir.protocol.snapshots import OperatorSnapshot
 from weir.storage.state_files import RestoreProgress
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import (
+    Arrivals,
     ChannelLimits,
     InputChannel,
     LocalOutput,
@@ -27,6 +28,7 @@ from weir.subtask.channels import (
     OutputEdge,
     Outputs,
     RemoteOutput,
+    buffer_ns_of,
 )
 from weir.subtask.checkpointing import SlotCheckpoints
 from weir.subtask.environment import Background, Program, SlotEnvironment
@@ -41,6 +43,8 @@ class SlotSettings:
 
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
+    buffer_timeout_ms: float | None = None
+    """Maximum time for which a buffer waits for more rows. 0: no wait. None: a time that fits the number of slots."""
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
     restore_report_ns: int = 1_000_000_000
     """The interval at which the slot reports the progress of a restore. The interval must be shorter than the deploy timeout."""
@@ -63,6 +67,8 @@ class SlotDeployment:
         self.checkpoints = SlotCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
         self.restore: StateRestore | None = None
         """The running restore of state files, or None."""
+        self.buffer_ns = 0
+        """The time for which buffers between subtasks wait for more rows."""
         self.announced = False
         self.running = False
         self.failed = False
@@ -108,6 +114,7 @@ class DeploymentBuilder:
         self._settings = settings
         self._on_ended = on_ended
         self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
+        self._buffer_ns = deployment.buffer_ns = buffer_ns_of(deployment.graph, settings.buffer_timeout_ms)
         self._with_files: list[tuple[Operator, Sequence[OperatorSnapshot]]] = []
         self._restored_inputs = {restored.edge: restored for restored in deployment.message.inputs}
         self._restored_outputs = {restored.edge: restored for restored in deployment.message.outputs}
@@ -115,10 +122,11 @@ class DeploymentBuilder:
     def build(self) -> None:
         subtasks = sorted(self._graph.subtasks_of_slot(self._message.slot), reverse=True)
         for subtask in subtasks:
+            arrivals = Arrivals()
             for channel in self._graph.inputs_of(subtask):
                 edge = self._graph.edges[channel.edge]
                 return_credit = None if channel.source == self._message.slot else self._return_credit
-                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits)
+                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits, arrivals)
         for subtask in subtasks:
             self._deployment.subtasks.append(self._subtask(subtask))
         if self._with_files:
@@ -161,6 +169,7 @@ class DeploymentBuilder:
             inputs=[self._deployment.inputs[channel] for channel in channels],
             join=self._program.join,
             joined_rows_max=self._settings.batch_rows if joinable else 0,
+            buffer_ns=self._buffer_ns if joinable else 0,
         )
 
     def _request_split(self, uid: OperatorUid, index: int) -> None:
@@ -240,6 +249,7 @@ class DeploymentBuilder:
             batch_rows=self._settings.batch_rows,
             run_in_background=background.encode if is_sink else background.call,
             restored_checkpoint=self._message.restored_checkpoint,
+            buffer_ns=self._buffer_ns,
         )
 
     # ---- outputs ---------------------------------------------------------------------------------
@@ -256,7 +266,9 @@ class DeploymentBuilder:
             outputs = [self._output(channel, sequence) for channel, sequence in zip(channels, sequences, strict=True)]
             edges.append(OutputEdge(edge, partitioner, outputs))
         epoch = (self._message.restored_checkpoint or 0) + 1
-        return Outputs(edges, generation=self._deployment.generation, epoch=epoch)
+        # Flush a little more often than the rows arrive, so that a round of batches does not wait for the next round.
+        buffer_ns = self._buffer_ns * 3 // 4
+        return Outputs(edges, generation=self._deployment.generation, epoch=epoch, buffer_ns=buffer_ns)
 
     def _output(self, channel: ChannelId, sequence: int) -> OutputChannel:
         if channel.target == self._message.slot:

@@ -42,8 +42,8 @@ class Program(Protocol):
         ...
 
     def join(self, batches: Sequence[Batch]) -> Batch:
-        """Return one batch with the records of ``batches``, in order. All batches are from one edge, for which ``may_join``
-        returns True."""
+        """Return one batch with the records of ``batches``, in order, in the form that operators process. If there are several
+        batches, all are from one edge, for which ``may_join`` returns True."""
         ...
 
     def slice_batch(self, batch: Batch, bytes_max: int) -> Iterable[Batch]:

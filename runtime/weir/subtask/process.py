@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import time
@@ -39,7 +40,8 @@ from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
-IDLE_WAIT_NS = 20_000_000
+IDLE_WAIT_NS = 128_000_000
+"""An idle loop makes a turn after this time. The coordinator needs a turn in every stuck timeout, whose minimum is a second."""
 TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
@@ -133,7 +135,11 @@ class SlotProcess:
         self._runtime = SlotRuntime(
             JobProgram(load_code(bootstrap.code, spark_task.host), batch_rows=settings.batch_rows),
             self,
-            SlotSettings(batch_rows=settings.batch_rows, network_bytes=settings.network_bytes),
+            SlotSettings(
+                batch_rows=settings.batch_rows,
+                network_bytes=settings.network_bytes,
+                buffer_timeout_ms=settings.buffer_timeout_ms,
+            ),
         )
         opened.callback(self._runtime.on_control, Stop("the slot process ends"))
 
@@ -197,13 +203,24 @@ class SlotProcess:
             self._control.start(self._register)
             self._heartbeats.start()
             self._sampler.arm(time.monotonic_ns())
+            # The objects that exist now are not garbage before the end of the run. A full collection does not visit frozen objects.
+            gc.collect()
+            gc.freeze()
+            self._opened.callback(gc.unfreeze)
             next_metrics_ns = 0
-            worked = False
+            unfinished = only_waiting = False
             while self._runtime.stop_reason is None:
                 now_ns = time.monotonic_ns()
-                self._pump(now_ns, 0 if worked else self._wait_ns(now_ns))
+                wait_ns = 0 if unfinished else self._wait_ns(now_ns)
+                if only_waiting and wait_ns:
+                    nap_ns = min(wait_ns, self._runtime.nap_ns())
+                    time.sleep(nap_ns / 1e9)
+                    now_ns += nap_ns
+                    wait_ns -= nap_ns
+                received = self._pump(now_ns, wait_ns)
                 self._heartbeats.turn()
-                worked = self._turns()
+                turns, unfinished = self._turns()
+                only_waiting = received and not turns
                 now_ns = time.monotonic_ns()
                 if now_ns >= next_metrics_ns:
                     next_metrics_ns = now_ns + METRICS_NS
@@ -219,20 +236,24 @@ class SlotProcess:
                 exit_process("a background call has not ended after Stop")
             time.sleep(0.01)
 
-    def _turns(self) -> bool:
+    def _turns(self) -> tuple[int, bool]:
+        """Run turns until no work is due, but at most for about TURNS_NS. Return the number of turns that had work, and whether
+        work can still be due."""
         until_ns = time.monotonic_ns() + TURNS_NS
-        worked = False
+        turns = 0
         while self._runtime.turn():
-            worked = True
+            turns += 1
             if time.monotonic_ns() >= until_ns:
-                break
-        return worked
+                return turns, True
+        return turns, False
 
     def _wait_ns(self, now_ns: int) -> int:
         wake_at_ns = self._runtime.wake_at_ns()
         return IDLE_WAIT_NS if wake_at_ns is None else max(0, min(IDLE_WAIT_NS, wake_at_ns - now_ns))
 
-    def _pump(self, now_ns: int, timeout_ns: int) -> None:
+    def _pump(self, now_ns: int, timeout_ns: int) -> bool:
+        """Send and receive. Return whether frames have arrived."""
+        received = False
         for event in self._exchange.pump(now_ns, timeout_ns):
             match event:
                 case FdReady():
@@ -243,6 +264,8 @@ class SlotProcess:
                     self._runtime.on_peer_lost(slot, reason)
                 case Frame():
                     self._runtime.on_frame(event)
+                    received = True
+        return received
 
     def _handle_inbox(self) -> None:
         while self._finished:

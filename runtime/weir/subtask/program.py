@@ -19,6 +19,7 @@ from weir.operators.batch_slicing import slice_by_bytes
 from weir.operators.code_bundle import CodeBundle
 from weir.operators.factory import build_operator
 from weir.operators.kernel_warmup import warm_up_kernels
+from weir.operators.packed_batch import PackedBatch, unpack
 from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
@@ -70,11 +71,16 @@ class JobProgram:
         exceed the range of the index type."""
         return not any(holds_dictionary(column.type) for column in edge_schema(graph, edge))
 
-    def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-        return pa.concat_batches(batches)
+    def join(self, batches: Sequence[pa.RecordBatch | PackedBatch]) -> pa.RecordBatch:
+        packed = [batch for batch in batches if isinstance(batch, PackedBatch)]
+        if len(packed) == len(batches):
+            return unpack(packed)
+        if len(batches) == 1:
+            return batches[0]
+        return pa.concat_batches([unpack((batch,)) if isinstance(batch, PackedBatch) else batch for batch in batches])
 
-    def slice_batch(self, batch: pa.RecordBatch, bytes_max: int) -> Iterable[pa.RecordBatch]:
-        return slice_by_bytes(batch, bytes_max)
+    def slice_batch(self, batch: pa.RecordBatch | PackedBatch, bytes_max: int) -> Iterable[pa.RecordBatch | PackedBatch]:
+        return batch.parts(bytes_max) if isinstance(batch, PackedBatch) else slice_by_bytes(batch, bytes_max)
 
 
 def edge_schema(graph: PhysicalGraph, edge: int) -> pa.Schema:

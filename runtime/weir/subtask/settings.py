@@ -57,6 +57,7 @@ class ProcessSettings:
     storage_options: dict[str, str] = field(default_factory=dict, repr=False)
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
+    buffer_timeout_ms: float | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
     step_sample_ms: int = SAMPLE_MS
     call_sample_ms: int = SAMPLE_MS

@@ -42,7 +42,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.subtask.channels import LocalOutput
+from weir.subtask.channels import LocalOutput, Outputs
 from weir.subtask.checkpointing import SubtaskCheckpoint
 from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings, StateRestore
 from weir.subtask.environment import Program, SlotEnvironment
@@ -53,12 +53,14 @@ from weir.subtask.timing import SubtaskCondition
 
 FLUSH_AGE_NS = 100_000_000
 """While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
-at once."""
+at the time that ``Outputs.flush_at_ns`` returns."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
 """While a slot is idle and one of its subtasks is aligning, pending rows are sent after this time.
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
+NAP_PARTS = 16
+"""A nap of the loop takes 1 / NAP_PARTS of the buffer timeout."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -225,13 +227,18 @@ class SlotRuntime:
             now_ns = self._environment.monotonic_ns()
             if now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
                 self._flushed_ns = now_ns
-                self._flush(deployment, older_than_ns=now_ns - FLUSH_AGE_NS)
+                self._flush(deployment, now_ns, lambda outputs: _age_at_ns(outputs, FLUSH_AGE_NS))
             return True
         if not worked:
-            aligning = any(runtime.aligning for runtime in deployment.subtasks)
-            older_than_ns = self._environment.monotonic_ns() - ALIGNING_FLUSH_AGE_NS if aligning else None
-            worked = self._flush(deployment, older_than_ns=older_than_ns)
+            worked = self._flush(deployment, self._environment.monotonic_ns(), self._flush_at_ns(deployment))
         return worked
+
+    @staticmethod
+    def _flush_at_ns(deployment: SlotDeployment) -> Callable[[Outputs], int | None]:
+        """Return a function that returns when to send pending rows while the slot is idle."""
+        if any(runtime.aligning for runtime in deployment.subtasks):
+            return lambda outputs: _age_at_ns(outputs, ALIGNING_FLUSH_AGE_NS)
+        return Outputs.flush_at_ns
 
     def wake_at_ns(self) -> int | None:
         deployment = self._deployment
@@ -242,11 +249,20 @@ class SlotRuntime:
         if not deployment.running:
             return None
         waits = [deployment.checkpoints.wake_at_ns()]
+        flush_at_ns = self._flush_at_ns(deployment)
         for runtime in deployment.subtasks:
-            waits.append(runtime.wake_at_ns())
-            if runtime.outputs.pending_since_ns is not None:
-                waits.append(runtime.outputs.pending_since_ns + ALIGNING_FLUSH_AGE_NS)
+            waits += (runtime.wake_at_ns(), flush_at_ns(runtime.outputs))
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
+
+    def nap_ns(self) -> int:
+        """Return how long the loop can ignore its sockets after frames have arrived that gave no work.
+
+        While a subtask waits for the batches of many slots, a wake-up for each of these batches would cost more than the batches.
+        """
+        deployment = self._deployment
+        if deployment is None or not any(runtime.is_waiting for runtime in deployment.subtasks):
+            return 0
+        return deployment.buffer_ns // NAP_PARTS
 
     def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
         """Return the first subtask that can run, in downstream-first order. Also update the time accounts of all subtasks.
@@ -297,13 +313,14 @@ class SlotRuntime:
         runtime.account.add_busy(now_ns)
         self._busy_ns += now_ns - began_ns
 
-    def _flush(self, deployment: SlotDeployment, older_than_ns: int | None) -> bool:
+    def _flush(self, deployment: SlotDeployment, now_ns: int, flush_at_ns: Callable[[Outputs], int | None]) -> bool:
+        """Send the pending rows that are due. ``flush_at_ns`` returns the time at which the rows of an output are due, or None."""
         flushed = False
         for runtime in deployment.subtasks:
-            pending_since_ns = runtime.outputs.pending_since_ns
-            if pending_since_ns is not None and (older_than_ns is None or pending_since_ns <= older_than_ns):
+            at_ns = flush_at_ns(runtime.outputs)
+            if at_ns is not None and at_ns <= now_ns:
                 try:
-                    flushed |= runtime.outputs.flush()
+                    flushed |= runtime.outputs.flush(now_ns)
                 except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
                     self._fail(error, runtime.subtask)
                     return True
@@ -480,6 +497,11 @@ class SlotRuntime:
         if deployment is None or not deployment.running:
             return None
         return slot_metrics(deployment, rss_bytes=self._environment.rss_bytes(), loop_busy_ns=self._busy_ns)
+
+
+def _age_at_ns(outputs: Outputs, age_ns: int) -> int | None:
+    """Return the time at which the pending rows have the given age, or None if no rows are pending."""
+    return None if outputs.pending_since_ns is None else outputs.pending_since_ns + age_ns
 
 
 def _sendable(reason: str) -> str:

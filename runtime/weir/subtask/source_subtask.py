@@ -65,20 +65,21 @@ class SourceSubtask(SubtaskRuntime):
             return Work.ANY_TIME
         if self.ended:
             return Work.NONE
-        if self._no_more_splits and not self.source.unfinished():
+        reading = self.source.is_reading()
+        if self._no_more_splits and not reading:
             return Work.NEEDS_ROOM
         if self._needs_split():
             return Work.ANY_TIME
-        return Work.NEEDS_ROOM if self.source.unfinished() and now_ns >= self._poll_at_ns else Work.NONE
+        return Work.NEEDS_ROOM if reading and now_ns >= self._poll_at_ns else Work.NONE
 
     def wake_at_ns(self) -> int | None:
-        if self._step is None and not self.ended and self.source.unfinished():
+        if self._step is None and not self.ended and self.source.is_reading():
             return self._poll_at_ns if self.outputs.has_room() else None
         return super().wake_at_ns()
 
     def _needs_split(self) -> bool:
         return (
-            not self._split_requested and not self._no_more_splits and (self.source.wants_split() or not self.source.unfinished())
+            not self._split_requested and not self._no_more_splits and (self.source.wants_split() or not self.source.is_reading())
         )
 
     def _start_work(self, now_ns: int) -> None:
@@ -87,7 +88,7 @@ class SourceSubtask(SubtaskRuntime):
         elif self._needs_split():
             self._split_requested = True
             self._request_split(self.uid, self.subtask.index)
-        elif self._no_more_splits and not self.source.unfinished():
+        elif self._no_more_splits and not self.source.is_reading():
             step: Step = iter(()) if self._ended_before else self.chain.on_end_of_input()
             self._start_step(step, self._end)
         else:

@@ -112,6 +112,11 @@ class SubtaskRuntime(ABC):
         return False
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether batches wait for batches of other channels."""
+        return False
+
+    @property
     def watermark_ms(self) -> int | None:
         """The watermark that the subtask has emitted, or None."""
         return None

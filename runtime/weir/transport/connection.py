@@ -27,6 +27,7 @@ IO_VECTORS_MAX = 512
 """Maximum number of buffers per call. Linux accepts 1024 buffers. But even 512 buffers contain more bytes than a socket accepts,
 unless the frames are tiny."""
 STAGE_BYTES = 32 * 1024
+_EMPTY = pa.py_buffer(b"")
 
 BYTES_PER_TURN = 4 * 1024 * 1024
 """In one turn, a connection sends at most about this many bytes and receives at most about this many bytes. So one connection
@@ -160,6 +161,15 @@ class MessageReader(Generic[H]):
             del self._views[0]
             self._filled = 0
 
+    def _staged(self, size: int) -> pa.Buffer:
+        """Copy the next section, which is in the staging buffer."""
+        if size == 0:
+            return _EMPTY
+        begin, self._begin = self._begin, self._begin + size
+        section = pa.allocate_buffer(size)
+        memoryview(section).cast("B")[:] = self._stage[begin : self._begin]
+        return section
+
     def _split_messages(self, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
         while True:
             if not self._in_message:
@@ -168,6 +178,9 @@ class MessageReader(Generic[H]):
                     return
                 self._header, sizes = self._format.parse(self._stage[self._begin : end])
                 self._begin = end
+                if sum(sizes) <= self._end - end:
+                    deliver(self._header, [self._staged(size) for size in sizes])
+                    continue
                 self._in_message = True
                 self._sections = [pa.allocate_buffer(size) for size in sizes]
                 self._views = [memoryview(section).cast("B") for section in self._sections if section.size]

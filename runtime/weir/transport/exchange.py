@@ -107,6 +107,10 @@ class DataExchange:
         self._is_open = False
         self._own_slot = SlotIndex(0)
         self._links: dict[SlotIndex, _PeerLink] = {}
+        self._dialing: list[_PeerLink] = []
+        self._unsent: dict[SlotIndex, _PeerLink] = {}
+        """The peers for which frames were queued since the last call of ``pump``."""
+        self._read_bytes_max = BYTES_PER_TURN
         self._codec: FrameCodec | None = None
         self._events: list[Frame | PeerLost | FdReady] = []
 
@@ -150,6 +154,7 @@ class DataExchange:
                     failed=functools.partial(self._on_lost, link),
                     dial_timeout_ns=self._dial_timeout_ns,
                 )
+                self._dialing.append(link)
         for session, claim in tuple(self._waiting.items()):
             if claim.generation <= generation:
                 del self._waiting[session]
@@ -167,6 +172,8 @@ class DataExchange:
             if link.connection is not None:
                 link.connection.close()
         self._links = {}
+        self._dialing = []
+        self._unsent = {}
         self._codec = None
         self._is_open = False
         self._events.clear()  # the next ``pump`` reports readable descriptors again
@@ -190,6 +197,7 @@ class DataExchange:
         link = self._links[peer_slot]
         if not link.lost:
             link.outbox.push(self._codec.encode(frame))
+            self._unsent[peer_slot] = link
 
     def register(self, fd: int, token: Hashable) -> None:
         """Add ``fd`` to the descriptors that ``pump`` waits for: a readable ``fd`` ends the wait. While ``fd`` is readable, every
@@ -202,17 +210,23 @@ class DataExchange:
         If no event is ready, wait at most ``timeout_ns``, which is rounded up to whole milliseconds. ``now_ns`` is a monotonic
         clock.
         """
-        for link in self._links.values():
-            if link.dialer is not None:
-                link.dialer.advance(now_ns)
+        if self._dialing:
+            self._dialing = [link for link in self._dialing if link.dialer is not None]
+            for link in self._dialing:
+                if link.dialer is not None:
+                    link.dialer.advance(now_ns)
+        unsent, self._unsent = self._unsent, {}
+        for link in unsent.values():
             if link.connection is not None:
                 link.connection.flush()
         self._acceptor.expire(now_ns)
         ready = self._poller.wait(self._wait_ns(now_ns, timeout_ns))
         read_bytes = max(_READ_BYTES_MIN, BYTES_PER_TURN // max(1, len(ready)))
-        for link in self._links.values():
-            if link.connection is not None:
-                link.connection.read_bytes_max = read_bytes
+        if read_bytes != self._read_bytes_max:
+            self._read_bytes_max = read_bytes
+            for link in self._links.values():
+                if link.connection is not None:
+                    link.connection.read_bytes_max = read_bytes
         for handler, mask in ready:
             handler(mask, now_ns)
         events, self._events = self._events, []
@@ -222,7 +236,7 @@ class DataExchange:
         if self._events or timeout_ns <= 0:
             return 0
         deadlines = [self._acceptor.next_deadline_ns()]
-        deadlines += [link.dialer.next_deadline_ns() for link in self._links.values() if link.dialer is not None]
+        deadlines += [link.dialer.next_deadline_ns() for link in self._dialing if link.dialer is not None]
         return max(0, min([timeout_ns, *(deadline - now_ns for deadline in deadlines if deadline is not None)]))
 
     # ---- connections -------------------------------------------------------------------------
@@ -282,6 +296,7 @@ class DataExchange:
             deliver=functools.partial(self._deliver, self._codec),
             lost=functools.partial(self._on_lost, link),
         )
+        link.connection.read_bytes_max = self._read_bytes_max
         link.connection.flush()
 
     def _on_lost(self, link: _PeerLink, reason: str) -> None:

@@ -1,7 +1,8 @@
 """Conversion of frames to buffers and back, without copies. One call sends all buffers of a frame, and received buffers are
 read in place.
 
-The payload of a DATA frame is one Arrow IPC message without a schema, because both ends know the schema of an edge from the
+The payload of a DATA frame with few rows consists of packed rows (``packed_batch.py``). The payload of any other DATA frame is one
+Arrow IPC message without a schema, because both ends know the schema of an edge from the
 graph. The message refers to the buffers of the batch. So a batch must not change after an operator has emitted it, and no
 operator may reuse the batch's memory.
 
@@ -19,7 +20,8 @@ import pyarrow as pa
 import xxhash
 
 from weir.errors import InputError, ProtocolError, SchemaError
-from weir.protocol.frames import PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
+from weir.operators.packed_batch import PackedBatch, RowFormat
+from weir.protocol.frames import PACKED, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
 
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
 
@@ -34,6 +36,8 @@ _PARSE_ERRORS = (pa.ArrowException, OSError, EOFError, ValueError, IndexError, K
 
 def content_hash(pieces: Sequence[Piece]) -> int:
     """Return the XXH3 hash (64 bits) of the concatenation of ``pieces``."""
+    if len(pieces) == 1:
+        return xxhash.xxh3_64_intdigest(pieces[0])
     digest = xxhash.xxh3_64()
     for piece in pieces:
         digest.update(piece)
@@ -91,6 +95,7 @@ class BatchCodec:
         check_schema(edge, schema)
         self._edge = edge
         self._schema = schema
+        self._row_format = RowFormat.of(schema)
         self._gather = _Gather()
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=False, compression=None, use_threads=False)
         self._writer = pa.ipc.new_stream(pa.PythonFile(self._gather, mode="w"), schema, options=options)
@@ -126,6 +131,19 @@ class BatchCodec:
         except _PARSE_ERRORS as error:
             raise ProtocolError(f"edge {self._edge}: the payload is not a valid record batch ({error})") from None
         return batch
+
+    def packed_batch(self, payload: pa.Buffer) -> PackedBatch:
+        """Return the packed batch, which refers to the memory of ``payload``. Raise ProtocolError unless ``payload`` consists of
+        whole rows."""
+        row_format = self._row_format
+        if row_format is None:
+            raise ProtocolError(f"edge {self._edge}: a packed batch of a schema that cannot be packed")
+        rows, rest = divmod(payload.size, row_format.row_bytes)
+        if rest or rows > ROWS_MAX:
+            raise ProtocolError(
+                f"edge {self._edge}: a packed batch of {payload.size} bytes, but a row takes {row_format.row_bytes} bytes"
+            )
+        return PackedBatch(row_format, payload, rows, payload.size)
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
@@ -183,6 +201,10 @@ class FrameCodec:
         InputError for too many bytes."""
         if frame.kind is not FrameKind.DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
+        if isinstance(frame.batch, PackedBatch):
+            data = frame.batch.data
+            header = _header(frame, frame.bytes_held, content_hash((data,)), frame.batch.nbytes, PACKED)
+            return [header + data] if frame.batch.nbytes <= _JOIN_BYTES else [header, data]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
         if frame.batch.num_rows > ROWS_MAX:
             raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows; "
@@ -198,19 +220,10 @@ class FrameCodec:
 
     def decode(self, header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer) -> Frame:
         """Return the frame of ``header``. Raise ProtocolError."""
-        context = f"channel {header.channel}"
-        if (determinants.size, payload.size) != (header.determinants_bytes, header.payload_bytes):
-            raise ProtocolError(f"{context}: the sizes of the frame differ from its header")
-        empty = determinants.size == 0 and payload.size == 0
-        if header.content_hash != (EMPTY_HASH if empty else content_hash((determinants, payload))):
-            raise ProtocolError(f"{context}: frame {header.sequence} does not match its content hash")
-        if determinants.size or header.flags:
-            raise ProtocolError(f"{context}: frame with determinants or flags, which this version does not support")
         is_data = header.kind is FrameKind.DATA
-        if is_data != bool(payload.size):
-            raise ProtocolError(f"{context}: {header.kind.name} frame with a payload of {payload.size} bytes")
-        if is_data and not 0 <= header.argument <= BYTES_HELD_MAX:
-            raise ProtocolError(f"{context}: frame that claims {header.argument} bytes")
+        fault = self._fault(header, determinants, payload, is_data)
+        if fault is not None:
+            raise ProtocolError(f"channel {header.channel}: {fault}")
         return Frame(
             kind=header.kind,
             channel=header.channel,
@@ -218,9 +231,29 @@ class FrameCodec:
             epoch=header.epoch,
             sequence=header.sequence,
             argument=header.argument,
-            batch=self._codec(header.channel.edge).batch(payload) if is_data else None,
+            batch=self._batch(header, payload) if is_data else None,
             bytes_held=header.argument if is_data else 0,
         )
+
+    @staticmethod
+    def _fault(header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer, is_data: bool) -> str | None:
+        """Return what is wrong with a frame, or None."""
+        if (determinants.size, payload.size) != (header.determinants_bytes, header.payload_bytes):
+            return "the sizes of the frame differ from its header"
+        pieces = (determinants, payload) if determinants.size else (payload,)
+        if header.content_hash != content_hash(pieces):
+            return f"frame {header.sequence} does not match its content hash"
+        if determinants.size or header.flags not in ((0, PACKED) if is_data else (0,)):
+            return "frame with determinants or flags, which this version does not support"
+        if is_data != bool(payload.size):
+            return f"{header.kind.name} frame with a payload of {payload.size} bytes"
+        if is_data and not 0 <= header.argument <= BYTES_HELD_MAX:
+            return f"frame that claims {header.argument} bytes"
+        return None
+
+    def _batch(self, header: FrameHeader, payload: pa.Buffer) -> pa.RecordBatch | PackedBatch:
+        codec = self._codec(header.channel.edge)
+        return codec.packed_batch(payload) if header.flags & PACKED else codec.batch(payload)
 
     def _codec(self, edge: int) -> BatchCodec:
         codec = self._codecs.get(edge)
@@ -233,7 +266,7 @@ class FrameCodec:
         return codec
 
 
-def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: int) -> bytes:
+def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: int, flags: int = 0) -> bytes:
     return FrameHeader(
         kind=frame.kind,
         channel=frame.channel,
@@ -243,4 +276,5 @@ def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: in
         argument=argument,
         content_hash=hash_of_content,
         payload_bytes=payload_bytes,
+        flags=flags,
     ).encode()

@@ -23,6 +23,7 @@ def make_context(
     job: str = "job",
     uid: str = "op",
     restored: CheckpointId | None = None,
+    buffer_ns: int = 0,
 ) -> OperatorContext:
     return OperatorContext(
         job=job,
@@ -35,6 +36,7 @@ def make_context(
         generation=Generation(generation),
         batch_rows=batch_rows,
         restored_checkpoint=restored,
+        buffer_ns=buffer_ns,
     )
 
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from weir.graph.key_groups import subtask_of
 from weir.graph.logical import Partitioning
+from weir.operators.packed_batch import PackedBatch, unpack
 from weir.operators.partitioners import Partitioner, make_partitioner
+from weir.operators.scatter import PACKED_ROWS_MAX
 from weir.state.hashing import hash_columns, key_groups_of
 
 FIXED = pa.schema(
@@ -158,7 +160,8 @@ def test_the_numba_kernel_computes_the_same_targets_as_the_key_group_formula(max
     flushed = routing.flush()
     assert sum(part.num_rows for _, part in flushed) == len(keys)
     for target, part in flushed:
-        assert np.array_equal(part["k"].to_numpy(), keys[owners == target])
+        assert isinstance(part, PackedBatch)
+        assert np.array_equal(unpack((part,))["k"].to_numpy(), keys[owners == target])
 
 
 @pytest.mark.parametrize("null_first", [True, False])
@@ -176,3 +179,62 @@ def test_records_stay_in_order_when_batches_with_and_without_nulls_alternate(nul
     for _, part in routing.flush():
         sent += [row["a"] for row in part.to_pylist() if row["k"] == 1]
     assert sent == sorted(sent) and len(sent) == 48
+
+
+PACKABLE = pa.schema(
+    [("k", pa.int64()), ("a", pa.int32()), ("b", pa.uint8()), ("c", pa.int16()), ("t", pa.timestamp("us", "UTC")), ("e", pa.float64())]
+)  # fmt: skip
+
+
+def packable_batch(keys: list[int], first: int) -> pa.RecordBatch:
+    count = len(keys)
+    columns = [keys, range(first, first + count), [n % 200 for n in range(count)], [-n for n in range(count)], range(count),
+               [float("nan") if n % 3 == 0 else n / 7 for n in range(count)]]  # fmt: skip
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(column)).cast(field.type) for column, field in zip(columns, PACKABLE, strict=True)], schema=PACKABLE
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=6), st.integers(2, 5))
+def test_a_packed_flush_contains_the_same_rows_as_record_batches(batches: list[list[int]], targets: int) -> None:
+    packing = partitioner(Partitioning.HASH, PACKABLE, targets, batch_rows=1_000)
+    expected = partitioner(Partitioning.HASH, PACKABLE, targets, batch_rows=1_000)
+    expected._scatter._format = None  # type: ignore[attr-defined]  # without packing
+    for number, keys in enumerate(batches):
+        assert packing.add(packable_batch(keys, 100 * number)) == []
+        expected.add(packable_batch(keys, 100 * number))
+    flushed = packing.flush()
+    assert all(isinstance(part, PackedBatch) for _, part in flushed)
+    assert packing.pending_rows == 0 and packing.flush() == []
+    for (target, part), (expected_target, expected_part) in zip(flushed, expected.flush(), strict=True):
+        assert target == expected_target and part.nbytes == expected_part.nbytes
+        # Compare as strings, because a NaN is not equal to itself.
+        assert str(unpack((part,)).to_pylist()) == str(expected_part.to_pylist())
+
+
+def test_several_packed_batches_become_one_record_batch_in_order() -> None:
+    routing = partitioner(Partitioning.HASH, PACKABLE, 2, batch_rows=1_000)
+    parts = []
+    for first in (0, 100, 200):
+        routing.add(packable_batch([7, 7, 7], first))
+        parts += [part for _, part in routing.flush()]
+    assert unpack(parts)["a"].to_pylist() == [0, 1, 2, 100, 101, 102, 200, 201, 202]
+
+
+def test_a_flush_of_many_rows_is_not_packed() -> None:
+    routing = partitioner(Partitioning.HASH, PACKABLE, 2, batch_rows=65_536)
+    routing.add(packable_batch(list(range(2 * PACKED_ROWS_MAX + 1)), 0))
+    assert all(isinstance(part, pa.RecordBatch) for _, part in routing.flush())
+
+
+def test_the_parts_of_a_packed_batch_keep_whole_rows() -> None:
+    routing = partitioner(Partitioning.HASH, PACKABLE, 2, batch_rows=1_000)
+    routing.add(packable_batch([7] * 10, 0))
+    [(_, whole)] = routing.flush()
+    assert isinstance(whole, PackedBatch)
+    row_bytes = whole.nbytes // 10
+    parts = whole.parts(3 * row_bytes + 1)
+    assert [part.num_rows for part in parts] == [3, 3, 3, 1]
+    assert str(unpack(parts).to_pylist()) == str(unpack((whole,)).to_pylist())
+    assert [part.num_rows for part in whole.parts(1)] == [1] * 10

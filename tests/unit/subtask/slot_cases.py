@@ -164,7 +164,9 @@ class FakeBackground:
 class Bench:
     """Slot 0, with its environment and its program. The test provides the source and the keyed operator."""
 
-    def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536) -> None:
+    def __init__(
+        self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536, buffer_ms: float = 0
+    ) -> None:
         self.graph = graph(slots)
         self.joins = True
         self.now_ns = 0
@@ -175,7 +177,7 @@ class Bench:
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self.backgrounds: list[FakeBackground] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
-        self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # the same object is the environment and the program
+        self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows, buffer_timeout_ms=buffer_ms))  # type: ignore[arg-type]  # the same object is the environment and the program
 
     # ---- program ---------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from weir.operators.batch_slicing import BATCH_BYTES
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation
 from weir.subtask.channels import (
+    CREDIT_PARTS,
     FULL_LIMITS,
     SHARE_BYTES_MIN,
     WINDOW_BYTES,
@@ -24,6 +25,7 @@ from weir.subtask.channels import (
     InputChannel,
     LocalOutput,
     RemoteOutput,
+    buffer_ns_of,
 )
 
 CHANNEL = ChannelId(0, 0, 1)
@@ -48,9 +50,19 @@ class Channel:
         self._received = len(self.sent)
         if self.input.head is None:
             return None
-        frame = self.input.pop()
+        frame = self.input.pop(0)
         self.input.release(frame)
         return frame
+
+
+@pytest.mark.parametrize(
+    ("slots", "timeout_ms", "buffer_ms"),
+    [(1, None, 16), (2, None, 16), (8, None, 24), (16, None, 48), (100, None, 50), (16, 0, 0), (2, 2.5, 2.5)],
+)
+def test_the_default_buffer_timeout_grows_with_the_number_of_channels(
+    slots: int, timeout_ms: float | None, buffer_ms: float
+) -> None:
+    assert buffer_ns_of(graph(slots), timeout_ms) == buffer_ms * 1_000_000
 
 
 def test_a_channel_has_room_until_the_bytes_in_transit_fill_its_window() -> None:
@@ -104,12 +116,20 @@ def test_returning_more_credit_than_is_in_use_is_refused() -> None:
 def test_the_credit_of_several_small_batches_is_returned_in_one_message() -> None:
     credits: list[int] = []
     channel = InputChannel(CHANNEL, 0, lambda _, given_back: credits.append(given_back))
-    frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, None, 8) for number in range(3)]
+    held = WINDOW_BYTES // 20
+    frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, held, Rows(number), held) for number in range(5)]
     for frame in frames:
         channel.push(frame)
-    for _ in frames:
-        channel.release(channel.pop())
-    assert credits == [24]
+        channel.release(channel.pop(0))
+    assert credits == [3 * held]
+
+
+def test_a_large_batch_needs_no_credit_of_consumed_small_batches() -> None:
+    wire = Channel()
+    wire.send(8)
+    assert wire.consume() is not None
+    wire.send(2 * WINDOW_BYTES)
+    assert len(wire.sent) == 2
 
 
 def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None:
@@ -117,7 +137,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
     output = LocalOutput(CHANNEL, 5, target)
     output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
-    frame = target.pop()
+    frame = target.pop(0)
     assert not output.has_room(), "the output has no room until the batch is released"
     target.release(frame)
     assert output.has_room()
@@ -125,7 +145,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
 
 
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
-def test_only_a_single_batch_in_transit_can_exceed_the_window(steps: list[int | None]) -> None:
+def test_only_the_last_batch_of_a_nearly_empty_channel_can_exceed_the_window(steps: list[int | None]) -> None:
     wire = Channel()
     requested = 0
     consumed: list[int] = []
@@ -143,7 +163,7 @@ def test_only_a_single_batch_in_transit_can_exceed_the_window(steps: list[int | 
             wire.send(nbytes)
             requested += 1
         out = [frame.bytes_held for frame in wire.sent if frame.sequence >= len(consumed)]
-        assert sum(out) <= WINDOW_BYTES or len(out) == 1
+        assert sum(out) <= WINDOW_BYTES or sum(out[:-1]) < WINDOW_BYTES // CREDIT_PARTS
     while consume():
         pass
     assert consumed == list(range(requested))
@@ -241,7 +261,7 @@ class SharedNetworkMemory:
         channel = self.inputs[number]
         if channel.head is None or self.processor.is_blocked(channel.channel):
             return False
-        frame = channel.pop()
+        frame = channel.pop(0)
         self.processor.on_frame(frame, now_ns=0)
         if isinstance(frame.batch, Rows):
             self.rows_consumed[number] += frame.batch.num_rows

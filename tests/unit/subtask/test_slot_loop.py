@@ -26,6 +26,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
+from weir.subtask.channels import BUFFER_ROWS_ENOUGH
 from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
 from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
@@ -172,8 +173,15 @@ def test_small_batches_that_are_waiting_in_a_channel_are_joined_into_one_batch()
     # The limit is four rows. The first two batches have three rows in total, so the third batch does not fit. The batch of three
     # rows exceeds half of the limit, so it is not joined.
     assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
+
+
+def test_the_credit_of_joined_batches_is_returned() -> None:
+    bench = Bench(ListSource([]), Batches(), slots=2).deploy()
+    for sequence in range(3):
+        bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence, nbytes=MIB)))
+    bench.turns()
     credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
-    assert sum(credits) == 5 * 8
+    assert sum(credits) == 3 * MIB
 
 
 def test_batches_are_processed_separately_if_they_cannot_be_joined() -> None:
@@ -271,6 +279,124 @@ def test_an_aligning_slot_flushes_its_partitioners_after_a_delay(monkeypatch: py
     bench.now_ns = wake_at_ns - 1_000  # a turn of ``Bench`` takes 1 µs
     assert bench.turns() == 1
     assert sent(bench) == [FrameKind.DATA]
+
+
+MS = 1_000_000
+LOCAL = ChannelId(0, 0, 0)
+
+
+class Rounds:
+    """A slot with one channel from a peer and one from its own source. Both channels have just delivered a batch."""
+
+    def __init__(self) -> None:
+        self.keyed = Batches()
+        self.bench = Bench(ListSource([]), self.keyed, slots=2, buffer_ms=20).deploy()
+        self._sequences = {FROM_PEER: 0, LOCAL: 0}
+        self.arrive(FROM_PEER, "first")
+        self.arrive(LOCAL, "first")
+        self.bench.now_ns += 20 * MS
+        self.bench.turns()
+        self.keyed.batches.clear()
+
+    def arrive(self, channel: ChannelId, *rows: object) -> None:
+        frame = data(channel, self._sequences[channel], Rows(*rows))
+        self._sequences[channel] += 1
+        deployment = self.bench.runtime._deployment
+        assert deployment is not None
+        deployment.inputs[channel].push(frame)
+        self.bench.turns()
+
+    def barrier(self, channel: ChannelId) -> None:
+        self.bench.runtime.on_frame(control_event(FrameKind.BARRIER, channel, self._sequences[channel], 1))
+        self.bench.turns()
+
+
+def test_a_small_batch_waits_for_the_channels_that_have_delivered_a_batch_lately() -> None:
+    rounds = Rounds()
+    rounds.arrive(FROM_PEER, "a")
+    assert rounds.keyed.batches == []
+    rounds.arrive(LOCAL, "b")
+    assert [set(batch) for batch in rounds.keyed.batches] == [{"a", "b"}]
+
+
+def test_a_small_batch_waits_at_most_for_the_buffer_timeout() -> None:
+    rounds = Rounds()
+    arrived_ns = rounds.bench.now_ns
+    rounds.arrive(FROM_PEER, "a")
+    wake_at_ns = rounds.bench.runtime.wake_at_ns()
+    assert wake_at_ns is not None and arrived_ns + 20 * MS <= wake_at_ns <= arrived_ns + 20 * MS + 10_000
+    rounds.bench.now_ns = wake_at_ns - 2_000
+    rounds.bench.turns()
+    assert rounds.keyed.batches == []
+    rounds.bench.now_ns = wake_at_ns
+    rounds.bench.turns()
+    assert rounds.keyed.batches == [("a",)]
+
+
+def test_a_batch_does_not_wait_for_a_channel_that_has_delivered_nothing_lately() -> None:
+    rounds = Rounds()
+    rounds.bench.now_ns += 40 * MS
+    rounds.arrive(FROM_PEER, "a")
+    assert rounds.keyed.batches == [("a",)]
+
+
+def test_a_batch_with_enough_rows_does_not_wait() -> None:
+    rounds = Rounds()
+    rounds.arrive(FROM_PEER, *range(BUFFER_ROWS_ENOUGH))
+    assert len(rounds.keyed.batches) == 1
+
+
+def test_a_batch_does_not_delay_the_barrier_behind_it() -> None:
+    rounds = Rounds()
+    rounds.arrive(FROM_PEER, "a")
+    rounds.barrier(FROM_PEER)
+    assert rounds.keyed.batches == [("a",)]
+
+
+def test_a_batch_does_not_wait_while_its_subtask_aligns() -> None:
+    rounds = Rounds()
+    rounds.barrier(FROM_PEER)
+    rounds.arrive(LOCAL, "b")
+    assert rounds.keyed.batches == [("b",)]
+
+
+def test_rows_that_follow_a_flush_wait_for_the_buffer_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ListSource([])
+    bench = Bench(source, Collecting(), slots=2, buffer_ms=20)
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingPartitioner())
+    bench_with_split(bench.deploy())
+
+    def emit(*batches: Rows) -> None:
+        source.batches += batches
+        bench.now_ns += MS  # the time of the next poll
+        bench.turns()
+
+    emit(Rows(1), Rows(2))
+    assert [frame.batch.rows for _, frame in bench.frames if frame.batch] == [(1,), (2,)], "the first rows are sent at once"  # type: ignore[attr-defined]
+    bench.frames.clear()
+    source.splits = [Split("all", None)]
+    emit(Rows(3), Rows(4))
+    assert bench.frames == []
+    wake_at_ns = bench.runtime.wake_at_ns()
+    assert wake_at_ns is not None and bench.now_ns < wake_at_ns <= bench.now_ns + 15 * MS
+    bench.now_ns = wake_at_ns
+    bench.turns()
+    assert [frame.batch.rows for _, frame in bench.frames] == [(3,), (4,)]  # type: ignore[attr-defined]  # ``Rows``
+
+
+def test_a_barrier_sends_the_rows_that_wait_in_a_buffer_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ListSource([Rows(1)])
+    bench = Bench(source, Collecting(), slots=2, buffer_ms=20)
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingPartitioner())
+    bench_with_split(bench.deploy())
+    bench.turns()
+    source.batches, source.splits = [Rows(2)], [Split("all", None)]
+    bench.now_ns += MS
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA]
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA, FrameKind.DATA, FrameKind.BARRIER]
 
 
 def test_a_slot_fails_if_a_frame_is_missing_between_two_batches_that_it_could_join() -> None:

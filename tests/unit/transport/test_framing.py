@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from transport_rig import SCHEMA, barrier, data_frame, schema_of_edge
 
 from weir.errors import InputError, ProtocolError, Retry, SchemaError
-from weir.protocol.frames import HEADER_BYTES, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind, decode_header
+from weir.operators.packed_batch import PackedBatch, RowFormat, unpack
+from weir.protocol.frames import HEADER_BYTES, PACKED, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind, decode_header
 from weir.protocol.ids import ChannelId, Generation
 from weir.transport.framing import EMPTY_HASH, ROWS_MAX, BatchCodec, FrameCodec, Piece, content_hash
 
@@ -80,6 +81,47 @@ def test_control_events_round_trip_through_their_encoding(
     data = wire(codec.encode(frame))
     assert len(data) == HEADER_BYTES
     assert decode(codec, data) == frame
+
+
+PACKABLE = pa.schema([("a", pa.int64()), ("b", pa.uint8())])
+
+
+def packed_frame(rows: int) -> Frame:
+    row_format = RowFormat.of(PACKABLE)
+    assert row_format is not None
+    batch = PackedBatch.of(row_format, bytes(range(9 * rows)))
+    return Frame(FrameKind.DATA, ChannelId(0, 0, 1), Generation(1), 1, 3, batch.nbytes, batch, batch.nbytes)
+
+
+def test_a_packed_batch_round_trips_through_its_encoding() -> None:
+    codec = FrameCodec(lambda edge: PACKABLE)
+    sent = packed_frame(4)
+    arrived = decode(codec, wire(codec.encode(sent)))
+    assert isinstance(sent.batch, PackedBatch) and isinstance(arrived.batch, PackedBatch)
+    assert (arrived.channel, arrived.sequence, arrived.bytes_held) == (sent.channel, 3, 36)
+    assert unpack((arrived.batch,)).equals(unpack((sent.batch,)))
+
+
+@pytest.mark.parametrize("size", [0, 8, 10, 37])
+def test_a_packed_batch_with_an_incomplete_row_is_refused(size: int) -> None:
+    payload = bytes(size)
+    header = valid_header(payload, flags=PACKED)
+    with pytest.raises(ProtocolError, match="packed batch of|payload of 0 bytes"):
+        FrameCodec(lambda edge: PACKABLE).decode(header, NONE, pa.py_buffer(payload))
+
+
+def test_a_packed_batch_of_a_schema_that_cannot_be_packed_is_refused() -> None:
+    payload = bytes(16)
+    codec = FrameCodec(lambda edge: pa.schema([("text", pa.string())]))
+    with pytest.raises(ProtocolError, match="edge 0: a packed batch of a schema that cannot be packed"):
+        codec.decode(valid_header(payload, flags=PACKED), NONE, pa.py_buffer(payload))
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.bool_(), pa.decimal128(10, 2), pa.time32("s"), pa.date64(), pa.list_(pa.int64()), pa.null()]
+)
+def test_only_fixed_width_types_without_invalid_values_are_packed(kind: pa.DataType) -> None:
+    assert RowFormat.of(pa.schema([("a", pa.int64()), ("b", kind)])) is None
 
 
 def test_a_data_frame_contains_the_size_that_its_sender_subtracts_from_the_credit() -> None:

@@ -19,9 +19,9 @@ from weir.protocol.snapshots import Split
 
 BURST_S = 0.1
 BATCH_INTERVAL_S = 0.005
-"""A source with a rate collects the rows of BATCH_INTERVAL_S seconds in one batch. With one batch per row, the slot would be
-too busy to flush partially filled output batches."""
-WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
+"""If buffers do not wait (``OperatorContext.buffer_ns`` is 0), a source with a rate collects the rows of BATCH_INTERVAL_S seconds
+in one batch. With one batch per row, the slot would be too busy to flush partially filled output batches."""
+WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,12 @@ class _ActiveSplit:
     paced_rows: int
     """If the source has a rate limit, the reader waits until it can emit a batch of at least this number of rows. If the split
     has fewer than ``paced_rows`` remaining rows, the reader waits until it can emit all remaining rows."""
+    emit_at_ns: int = 0
+    """The reader emits no batch before this time."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.stride.rows is None or self.position < self.stride.rows
 
 
 class GeneratorReader(SourceOperator):
@@ -102,18 +108,18 @@ class GeneratorReader(SourceOperator):
         stride = from_json(Stride, split.payload)
         rate = self._source.rate
         bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=BURST_S, now_ns=self._clock_ns())
-        paced_rows = 1 if rate is None else ceil(rate / stride.of * BATCH_INTERVAL_S)
+        paced_rows = 1 if rate is None or self.context.buffer_ns else ceil(rate / stride.of * BATCH_INTERVAL_S)
         self._active.append(_ActiveSplit(split, stride, split.position or 0, bucket, paced_rows))
 
     def wants_split(self) -> bool:
         """Return whether the subtask has less than its fair share of the splits. The subtasks read all splits at the same time,
         because they never reach the end of an endless split."""
-        unfinished = len(self.unfinished())
+        unfinished = sum(active.is_unfinished for active in self._active)
         return unfinished == 0 or unfinished < ceil(self._active[0].stride.of / self.context.parallelism)
 
     def poll(self) -> pa.RecordBatch | None:
         now_ns = self._clock_ns()
-        self._active = [active for active in self._active if active.stride.rows is None or active.position < active.stride.rows]
+        self._active = [active for active in self._active if active.is_unfinished]
         wait_ns = WAIT_NS_MAX
         for _ in range(len(self._active)):
             self._turn = (self._turn + 1) % len(self._active)
@@ -124,10 +130,13 @@ class GeneratorReader(SourceOperator):
             if active.bucket is not None:
                 paced_rows = min(rows, active.paced_rows)
                 rows = min(rows, active.bucket.available(now_ns))
-                if rows < paced_rows:
-                    wait_ns = min(wait_ns, active.bucket.wait_ns(paced_rows))
+                if rows < paced_rows or now_ns < active.emit_at_ns:
+                    wait_ns = min(wait_ns, max(active.bucket.wait_ns(paced_rows), active.emit_at_ns - now_ns))
                     continue
                 active.bucket.take(rows)
+                if self.context.buffer_ns:
+                    # The sources of all slots of a host emit at the same times, so that their batches can be joined.
+                    active.emit_at_ns = (now_ns // self.context.buffer_ns + 1) * self.context.buffer_ns
             return self._emit(active, rows, now_ns)
         self._wait_ns = max(wait_ns, WAIT_NS_MIN)
         return None
@@ -140,11 +149,10 @@ class GeneratorReader(SourceOperator):
         )
 
     def unfinished(self) -> tuple[Split, ...]:
-        return tuple(
-            replace(active.split, position=active.position)
-            for active in self._active
-            if active.stride.rows is None or active.position < active.stride.rows
-        )
+        return tuple(replace(active.split, position=active.position) for active in self._active if active.is_unfinished)
+
+    def is_reading(self) -> bool:
+        return any(active.is_unfinished for active in self._active)
 
     def next_poll_after_ns(self) -> int:
         return self._wait_ns

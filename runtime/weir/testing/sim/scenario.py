@@ -101,6 +101,7 @@ class Scenario:
     held_max: int
     network_bytes: int
     """Network memory of a slot."""
+    buffer_timeout_ms: float | None
     config: JobConfig
     tick_ns: int
     storage: StorageFaults
@@ -185,6 +186,7 @@ def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
         row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
         held_max=rng.choice((0, 1, 4)),
         network_bytes=random.Random(f"network {seed}").choice((0, 1_000_000, 5_000_000, NETWORK_BYTES, NETWORK_BYTES)),
+        buffer_timeout_ms=random.Random(f"buffers {seed}").choice((0, 0, 1, 5, 25, None)),
         config=_config(rng, often=rolls_back),
         tick_ns=rng.choice((5, 10, 20)) * MS,
         storage=storage if bad_storage or bad_disk else StorageFaults(),

@@ -99,7 +99,10 @@ class SimSlot(Process):
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
         settings = SlotSettings(
-            batch_rows=scenario.rows_max, network_bytes=scenario.network_bytes, restore_report_ns=RESTORE_REPORT_NS
+            batch_rows=scenario.rows_max,
+            network_bytes=scenario.network_bytes,
+            buffer_timeout_ms=scenario.buffer_timeout_ms,
+            restore_report_ns=RESTORE_REPORT_NS,
         )
         self.runtime = SlotRuntime(program, self, settings)
         self.links: dict[int, SimConnection] = {}

@@ -110,10 +110,12 @@ class Clock:
         return self.now_ns
 
 
-def rate_limited_reader(clock: Clock, *, rate: float, splits: int, rows: int | None = None) -> GeneratorReader:
+def rate_limited_reader(
+    clock: Clock, *, rate: float, splits: int, rows: int | None = None, buffer_ns: int = 0
+) -> GeneratorReader:
     source = sources.generator({"row": sources.row_index(), "at_ns": sources.emitted_ns()}, rows=rows, rate=rate, splits=splits)
     reader = GeneratorReader(source, clock)
-    reader.open(make_context())
+    reader.open(make_context(buffer_ns=buffer_ns))
     for split in source.splits(1):
         reader.add_split(split)
     return reader
@@ -129,7 +131,7 @@ def test_the_rates_of_all_splits_add_up_to_the_configured_rate(rate: float, spli
         batch = reader.poll()
         if batch is None:
             polls += 1
-            assert 0 < reader.next_poll_after_ns() <= 50_000_000
+            assert 0 < reader.next_poll_after_ns() <= 1_000_000_000
             clock.now_ns += reader.next_poll_after_ns()
         else:
             assert set(batch["at_ns"].to_pylist()) == {clock.now_ns}
@@ -157,6 +159,19 @@ def test_rows_with_a_rate_limit_are_emitted_in_batches() -> None:
             sizes.append(batch.num_rows)
     assert sizes == [500, 500, 250]
     assert reader.unfinished() == ()
+
+
+def test_a_reader_with_a_rate_limit_emits_one_batch_per_buffer_timeout() -> None:
+    clock = Clock()
+    reader = rate_limited_reader(clock, rate=100_000, splits=1, buffer_ns=20_000_000)
+    emitted: list[tuple[int, int]] = []
+    while clock.now_ns < 100_000_000:
+        batch = reader.poll()
+        if batch is not None:
+            emitted.append((clock.now_ns, batch.num_rows))
+        clock.now_ns += max(1_000_000, reader.next_poll_after_ns() if batch is None else 0)
+    assert [at_ns // 1_000_000 for at_ns, _ in emitted] == [1, 20, 40, 60, 80]
+    assert [rows for _, rows in emitted] == [100, 1_900, 2_000, 2_000, 2_000]
 
 
 def test_endless_splits_are_distributed_evenly_over_the_subtasks() -> None:

@@ -1,0 +1,76 @@
+"""Measures runs of abs6 at given rates, for bench/load.py, which starts this module as a separate process.
+
+The process reads one request per line from its standard input, as JSON, and writes one result per line to its standard output.
+It imports Weir and the workload from the source tree that it gets as its argument, which can be the tree of an earlier commit.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from importlib import import_module
+from logging import ERROR
+from pathlib import Path
+from typing import Any
+
+IDLE_RATE = 1e-3
+"""A rate of 0 means a job that waits for records. Its source has this rate, so it emits no record during a measurement."""
+
+
+def serve(tree: Path, slots: int, directory: Path) -> None:
+    """Answer the requests of bench/load.py until the standard input ends."""
+    import structlog
+
+    from bench.abs6 import Abs6
+    from weir.spark.launch import RunOptions, session_for
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
+    answers = sys.stdout
+    session = session_for(RunOptions(checkpoint_dir=str(directory), parallelism=slots), f"bench load {tree.name}")
+    try:
+        with redirect_stdout(sys.stderr):
+            for line in sys.stdin:
+                request = json.loads(line)
+                rate = request["rate"]
+                workload = Abs6(7, rate=rate or (None if rate is None else IDLE_RATE), timed=rate is not None)
+                answer = _measure(workload, request, slots, session, directory)
+                print(json.dumps(answer), file=answers, flush=True)
+    finally:
+        session.close()
+
+
+def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any, directory: Path) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "parallelism": slots,
+        "interval_ms": 1_000,
+        "seconds": request["seconds"],
+        "warm_up_s": request["warm_up_s"],
+    }
+    try:
+        measured_run: Any = import_module("bench.measured_run")
+        settings = measured_run.RunSettings
+        options |= {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
+    except ImportError:  # a commit before this module was renamed
+        measured_run = import_module("bench.measuring")
+        settings = measured_run.Setting
+    run = measured_run.measure(workload, settings(**options), session, directory)
+    cores = (run.cpu.slots + run.cpu.driver) / run.watched_s
+    return {
+        "cores": round(cores, 3),
+        "slot_cores": round(run.cpu.slots / run.watched_s, 3),
+        "records_per_s": round(run.records / run.seconds) if run.records else 0,
+        "p50_ms": run.totals.latency_ms(0.5),
+        "p99_ms": run.totals.latency_ms(0.99),
+        "checkpoints": len(run.checkpoints),
+        "checkpoint_ms_avg": round(sum(one.end_to_end_ms for one in run.checkpoints) / max(1, len(run.checkpoints)), 1),
+        "alignment_ms_max": max((one.alignment_ms_max for one in run.checkpoints), default=None),
+        "wrong": run.wrong,
+    }
+
+
+if __name__ == "__main__":
+    tree = Path(sys.argv[1])
+    sys.path[0] = str(tree)
+    serve(tree, int(sys.argv[2]), Path(sys.argv[3]))
