@@ -20,6 +20,7 @@ from weir.coordinator.progress import CheckpointSummary, ProgressSnapshot
 from weir.kernel.checkpoints import CheckpointKind
 from weir.kernel.effects import JobOutcome
 from weir.kernel.job import JobPhase
+from weir.protocol.ids import SubtaskId
 from weir.spark.launch import RunningJob, RunOptions, launch
 from weir.spark.session import LazySession
 
@@ -132,7 +133,9 @@ class MeasuredJob:
         _wait_until(
             self._running, lambda now: now.records > warm_up_records and time.monotonic() >= warm_at, WARM_UP_S_MAX
         )  # fmt: skip
-        self._reports: dict[int, list[tuple[float, int]]] = {}
+        self._reports: dict[SubtaskId, list[tuple[float, int]]] = {}
+        sources = self._job.sources().keys()
+        self._source_chains = {chain for chain, uid in self._running.progress().operators if uid in sources}
         self.begin()
 
     def begin(self) -> None:
@@ -146,8 +149,9 @@ class MeasuredJob:
         """Collect the reports of the source subtasks. Takes ``RunSettings.poll_s``."""
         now = time.monotonic()
         for subtask in self._running.progress().subtasks:
-            if subtask.chain == 0:
-                reports = self._reports.setdefault(subtask.index, [(now, subtask.records_in)])
+            if subtask.chain in self._source_chains:
+                key = SubtaskId(subtask.chain, subtask.index)
+                reports = self._reports.setdefault(key, [(now, subtask.records_in)])
                 if subtask.records_in != reports[-1][1]:
                     reports.append((now, subtask.records_in))
         if self._running.wait(self._setting.poll_s) is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.arguments import add_only, parts_of, positive
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("abs6", "abs6-batch", "wordcount", "start", "unpaired", "million", "latency")
+PARTS = ("abs6", "abs6-batch", "wordcount", "start", "unpaired", "million", "latency", "channels")
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,17 +119,19 @@ class PairedRunner:
         self._processes = (BenchProcess("left", parallelism, directory), BenchProcess("right", parallelism, directory))
         self._pair_count = 0
 
-    def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[RunMeasurement, RunMeasurement]:
-        """Measure one run with each setting. Both settings must have the same ``seconds``.
+    def measure(
+        self, left: tuple[Workload, RunSettings], right: tuple[Workload, RunSettings]
+    ) -> tuple[RunMeasurement, RunMeasurement]:
+        """Measure two runs. Both settings must have the same ``seconds``.
 
-        After each pair, the two settings swap their processes, because the memory layout of a process changes its speed by one
+        After each pair, the two runs swap their processes, because the memory layout of a process changes its speed by one
         or two per cent. All slots of one benchmark process have the same memory layout, because they are forks of the same
-        daemon. After every two pairs, the two settings swap the order of their turns.
+        daemon. After every two pairs, the two runs swap the order of their turns.
         """
         swapped, first = self._pair_count % 2 == 1, self._pair_count // 2 % 2
         self._pair_count += 1
         processes = self._processes[::-1] if swapped else self._processes
-        for process, setting in zip(processes, settings, strict=True):
+        for process, (workload, setting) in zip(processes, (left, right), strict=True):
             process.start(_RunRequest(workload, setting, self._directory))
         for process in processes:
             process.wait_until_warm()
@@ -137,7 +139,7 @@ class PairedRunner:
         try:
             for process in processes:
                 process.begin_measuring()
-            while sum(end - begin for begin, end in turns[1 - first]) < settings[0].seconds:
+            while sum(end - begin for begin, end in turns[1 - first]) < left[1].seconds:
                 for which in (first, 1 - first):
                     begin = time.monotonic()
                     processes[which].resume()
@@ -151,8 +153,8 @@ class PairedRunner:
                 process.resume()
         for process, spans in zip(processes, turns, strict=True):
             process.finish(TurnClock(spans))
-        without, with_ = (process.run() for process in processes)
-        return without, with_
+        first_run, second_run = (process.run() for process in processes)
+        return first_run, second_run
 
     def close(self) -> None:
         for process in self._processes:

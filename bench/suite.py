@@ -18,6 +18,7 @@ from bench.ceiling_run import Ceiling, CeilingRun
 from bench.measured_run import RunMeasurement, RunSettings, Workload, measure
 from bench.options import BenchOptions, parse
 from bench.paired_runs import PairedRunner
+from bench.pipelines import Pipelines
 from bench.platform.results import about
 from bench.results import EVERY_SECOND, NONE, START, BenchResult, append, measurement, show
 from bench.word_files import write_word_files
@@ -31,7 +32,9 @@ WARM_UP_DRAWS = 8
 on average, 3 of 10,000 random keys have no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
-PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
+FEW_PIPELINES, MANY_PIPELINES = 2, 50
+"""With two slots, a slot has 4 or 100 input channels."""
+PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount", "channels"}, {"start", "unpaired", "million", "latency"}
 """``PAIRED``: parts of the benchmark with paired runs. ``UNPAIRED``: parts with runs that do not take turns. The unpaired runs
 share one Spark session."""
 
@@ -59,6 +62,8 @@ class Suite:
                     self._pairs(pair, Abs6(options.seed, emit="batch"), options.few_pairs, with_ceiling=True)
                 if "wordcount" in parts:
                     self._pairs(pair, WordCount(self._text()), options.pairs, with_ceiling=False)
+                if "channels" in parts:
+                    self._channels(pair)
         if UNPAIRED & set(parts):
             with contextlib.closing(self._session):
                 if "start" in parts:
@@ -91,9 +96,20 @@ class Suite:
             ceiling = self._ceiling.run() if with_ceiling else None
             if ceiling is not None:
                 self._print("ceiling", "", ceiling.records_per_s, ceiling.records_per_cpu_s)
-            without, with_ = pair.measure(workload, (self._setting(None), self._setting(paired_runs.INTERVAL_MS)))
+            without, with_ = pair.measure(
+                (workload, self._setting(None)), (workload, self._setting(paired_runs.INTERVAL_MS))
+            )  # fmt: skip
             self._keep(workload.name, NONE, without, ceiling=ceiling, took_turns=True)
             self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling, took_turns=True)
+
+    def _channels(self, pair: PairedRunner) -> None:
+        """Compare a job of many channels with one of few channels, both with checkpoints. The job of few channels is the
+        baseline."""
+        workloads = Pipelines(self._options.seed, FEW_PIPELINES), Pipelines(self._options.seed, MANY_PIPELINES)
+        for _ in range(self._options.pairs):
+            few, many = pair.measure(*((one, self._setting(paired_runs.INTERVAL_MS)) for one in workloads))
+            self._keep(workloads[0].name, EVERY_SECOND, few, took_turns=True)
+            self._keep(workloads[1].name, EVERY_SECOND, many, baseline=few, took_turns=True)
 
     def _million(self) -> None:
         distinct = self._options.million * self._parallelism

@@ -268,7 +268,7 @@ class SlotRuntime:
         """Return the first subtask that can run, in downstream-first order. Also update the time accounts of all subtasks.
 
         Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
-        aligning.
+        aligning. Sources take turns, because a source that always has input would otherwise keep the other sources from reading.
         """
         now_ns = self._environment.monotonic_ns()
         chosen: SubtaskRuntime | None = None
@@ -282,6 +282,8 @@ class SlotRuntime:
                 condition = SubtaskCondition.RUNNABLE
                 if chosen is None or (work is Work.ANY_TIME and chosen_work is not Work.ANY_TIME):
                     chosen, chosen_work = runtime, work
+                elif work is chosen_work and runtime.takes_turns and chosen.takes_turns and runtime.ran_ns < chosen.ran_ns:
+                    chosen = runtime
             else:
                 condition = self._condition_without_room(deployment, runtime, conditions)
             if runtime.in_blocking_call:
@@ -309,7 +311,7 @@ class SlotRuntime:
         self._environment.step_begins(runtime.subtask.chain)
         began_ns = self._environment.monotonic_ns()
         runtime.step(began_ns)
-        now_ns = self._environment.monotonic_ns()
+        now_ns = runtime.ran_ns = self._environment.monotonic_ns()
         runtime.account.add_busy(now_ns)
         self._busy_ns += now_ns - began_ns
 

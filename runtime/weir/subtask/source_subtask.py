@@ -17,6 +17,8 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 class SourceSubtask(SubtaskRuntime):
     """A subtask with a source. Triggers and split assignments are handled in the order of their arrival."""
 
+    takes_turns = True
+
     def __init__(
         self,
         subtask: SubtaskId,

@@ -88,11 +88,16 @@ class SubtaskParts:
 class SubtaskRuntime(ABC):
     """Base class of ChannelSubtask and SourceSubtask. If ``step`` raises an error, the subtask fails."""
 
+    takes_turns = False
+    """Whether the subtask runs in turn with other such subtasks of the slot, instead of in downstream-first order."""
+
     def __init__(self, subtask: SubtaskId, parts: SubtaskParts) -> None:
         self.subtask = subtask
         self.chain = OperatorChain(parts.operators)
         self.outputs = parts.outputs
         self.account = TimeAccount(parts.environment.monotonic_ns())
+        self.ran_ns = 0
+        """The time of the last step, which the loop sets."""
         self.ended = False
         self.records_in = 0
         self.bytes_in = 0

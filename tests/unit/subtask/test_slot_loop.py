@@ -8,9 +8,11 @@ import pytest
 from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, Rows, control_event, data
 
 from weir.errors import InputError, Retry, StorageError, UserCodeError
+from weir.graph.compile import compile_graph
+from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.operators.base import Batch, Step
 from weir.protocol.frames import FrameKind
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -52,6 +54,27 @@ def test_a_slot_reports_its_deployment_and_waits_for_the_start_message() -> None
     assert len(bench.messages(RequestSplit)) == 1, "the split is requested only once"
 
 
+def test_sources_of_a_slot_take_turns() -> None:
+    """A source that always has input must not keep the other sources from reading."""
+    bench = Bench(ListSource([]), Collecting())
+    sources = [ListSource([Rows(number) for number in range(50)]) for _ in range(3)]
+    operators = [LogicalOperator(OperatorUid(f"in{n}"), "in", OperatorKind.SOURCE, (), (), "") for n in range(3)]
+    sinks = [
+        LogicalOperator(OperatorUid(f"out{n}"), "out", OperatorKind.SINK, (Input(OperatorUid(f"in{n}")),), (), "")
+        for n in range(3)
+    ]
+    bench.graph = compile_graph(LogicalGraph("job", (*operators, *sinks)), slots=1)
+    bench._parts = {OperatorUid(f"in{n}"): source for n, source in enumerate(sources)}
+    bench._parts |= {OperatorUid(f"out{n}"): Collecting() for n in range(3)}
+    bench.deploy()
+    bench.turns()
+    for n in range(3):
+        bench.runtime.on_control(AssignSplit(ONE, OperatorUid(f"in{n}"), 0, Split("all", None), CheckpointId(1)))
+    bench.turns(30)
+    left = [len(source.batches) for source in sources]
+    assert max(left) - min(left) <= 1 and max(left) < 50
+
+
 @pytest.mark.parametrize("restored", [None, CheckpointId(5)])
 def test_an_operator_knows_the_checkpoint_from_which_it_was_restored(restored: CheckpointId | None) -> None:
     source = ListSource([])
@@ -77,6 +100,8 @@ def test_a_source_that_waits_for_a_split_is_idle_and_takes_part_in_checkpoints()
     assert bench.runtime.wake_at_ns() is None, "the loop does not poll"
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
+    work, done = bench.background_work.pop()
+    done(work(), None)
     assert {message.checkpoint for message in bench.messages(Acknowledge)} == {1}
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(2)))
     bench.turns()
