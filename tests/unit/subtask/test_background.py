@@ -39,8 +39,14 @@ class Recorder:
 
 
 def test_a_hung_user_function_delays_neither_sinks_nor_snapshots_nor_a_later_deployment() -> None:
-    slot, release = Recorder(), threading.Event()
-    hung: Any = slot.executors.call(release.wait)
+    slot, started, release = Recorder(), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        started.set()
+        release.wait()
+
+    hung: Any = slot.executors.call(hang)
+    assert started.wait(WAIT_S)
     assert slot.executors.encode(lambda: "encoded").result(WAIT_S) == "encoded"
     slot.executors.write(lambda: "written", lambda result, error: None)
     slot.wait(lambda: slot.finished == [("written", None)])
