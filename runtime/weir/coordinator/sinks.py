@@ -247,7 +247,7 @@ def _commit_error(failures: Mapping[OperatorUid, BaseException]) -> WeirError:
     for error in failures.values():
         if isinstance(error, Superseded):
             return error
-    text = ". ".join(f"sink '{sink}': {error_text(error)}" for sink, error in failures.items())
+    text = "; ".join(f"sink '{sink}': {error_text(error)}" for sink, error in failures.items())
     return SinkError(text, retry=Retry.BACKOFF if all(map(may_retry, failures.values())) else Retry.NEVER)
 
 

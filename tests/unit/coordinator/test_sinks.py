@@ -372,7 +372,7 @@ def test_if_one_sink_fails_the_other_sinks_end_their_commits_before_the_error_is
 @pytest.mark.parametrize("error", [SinkError("a file is missing"), ZeroDivisionError("division by zero")])
 def test_a_commit_is_not_retried_if_one_of_its_errors_is_permanent(history: JobWithSinks, error: BaseException) -> None:
     commit = _commit_ten(history, _Failing(StorageError("no answer")), _Failing(error))
-    with pytest.raises(SinkError, match="^sink 'second': no answer. sink 'third': ") as raised:
+    with pytest.raises(SinkError, match="^sink 'second': no answer; sink 'third': ") as raised:
         commit()
     assert raised.value.retry is Retry.NEVER and str(error) in str(raised.value)
 
