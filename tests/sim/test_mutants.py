@@ -49,6 +49,9 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "does_not_commit_again_on_restore": {
         "faults": tuple(Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=count) for count in (1, 2, 3))
     },
+    "does_not_compare_the_identity_of_input_files": {
+        "faults": tuple(Fault(FaultKind.REPLACE_INPUT, 0, at_ns=at_ms * MS) for at_ms in (10, 20, 40, 80))
+    },
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }

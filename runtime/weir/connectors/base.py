@@ -104,8 +104,10 @@ class Source(ABC):
         """Return the splits of input that is not in ``known``. Ids of splits are unique among all splits of the source.
 
         The coordinator can drop the result, for example after a failure, and call ``discover`` again with the same or an older
-        ``known``. A bounded source can support this method: it reads the rest of the input if a restored job no longer discovers
-        splits. Raises InputError if the input cannot be listed. The coordinator then retries later, and the job continues."""
+        ``known``. After a failure, a call in another thread can still be running, so this method must not change the source.
+
+        If a restored job no longer discovers splits, the coordinator calls this method once more, to read the rest of the input.
+        Raises InputError if the input cannot be listed. The coordinator then retries later, and the job continues."""
         raise NotImplementedError
 
     @abstractmethod

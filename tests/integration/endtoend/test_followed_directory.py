@@ -49,9 +49,10 @@ class Followed:
         paths = (self._input, self._root / "unmounted")
         shutil.move(*(paths if hidden else reversed(paths)))
 
-    def start(self, mode: StartMode, *, follow: bool = True) -> RunningJob:
+    def start(self, mode: StartMode, *, follow: bool = True, rate: float | None = None) -> RunningJob:
         job, settings = Job("followed"), {"follow": True, "discover_every": "100ms", "settle": "0s"} if follow else {}
-        numbers = job.read(sources.parquet(self._input, schema=SCHEMA, **settings), uid="numbers")  # type: ignore[arg-type]  # known keys
+        source = sources.parquet(self._input, schema=SCHEMA, rate=rate, **settings)  # type: ignore[arg-type]  # known keys
+        numbers = job.read(source, uid="numbers", parallelism=1 if rate else None)
         numbers.with_columns(key=pl.col("number") % KEYS).key_by("key").aggregate(
             rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums"
         ).write(sinks.parquet(self._root / "output"), uid="out")
@@ -112,4 +113,18 @@ def test_each_row_of_a_followed_directory_is_read_exactly_once(session: LazySess
     followed.add(1)
     result = followed.start(Resume(), follow=False).wait()
     assert result is not None and (result.outcome, result.reason) == (JobOutcome.FINISHED, "")
+    followed.check_output()
+
+
+def test_a_source_that_begins_to_follow_continues_at_its_position(session: LazySession, tmp_path: Path) -> None:
+    followed = Followed(session, tmp_path)
+    followed.add(3)
+    running = followed.start(Fresh(), follow=False, rate=ROWS)
+    await_(running, lambda: followed.rows() > 0)
+    suspended(running)
+    assert 0 < followed.rows() < 3 * ROWS
+    followed.add(1)
+    running = followed.start(Resume())
+    followed.await_all_rows(running)
+    suspended(running)
     followed.check_output()

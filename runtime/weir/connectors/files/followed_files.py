@@ -49,7 +49,7 @@ class Follow:
 class KnownFiles:
     """The files for which a source has returned splits, and the files that are possibly still being written.
 
-    ``read``: the files of the last listing. ``removed``: for each day (since 1970), the files that were missing for the first time
+    ``read``: the files that are in the directory. ``removed``: for each day (since 1970), the files that were missing for the first time
     on that day. ``settling``: for each path, the size, the modification time in ns, the time in ms since which both are unchanged,
     and whether a warning about the file was reported.
 
@@ -99,12 +99,15 @@ class FileSource(Source):
         return KnownFiles(dict(map(_version_of, _files_of(splits))), {}, {}).to_json()
 
     def discover(self, known: JsonValue, parallelism: int) -> Discovered:
-        settle_ms = 0 if self.follow is None else self.follow.settle_ms
+        listings = [list_files((path,), following=True) for path in self.paths]
         files, after, warnings = find_new_files(
-            list_files(self.paths, following=True),
+            sorted({file.path: file for listing in listings for file in listing}.values(), key=lambda file: file.path),
             KnownFiles.from_json(known),
-            settle_ms=settle_ms,
+            settle_ms=0 if self.follow is None else self.follow.settle_ms,
             now_ms=time.time_ns() // 1_000_000,
+            # If a path has no file, all its files are removed, or its file system is not mounted. In the second case, the source
+            # would read all files of the path twice if it forgot them.
+            may_forget=all(listings),
             check_complete=self._check_complete,
         )
         return Discovered(self._splits_of(files, parallelism) if files else (), after.to_json(), warnings)
@@ -116,13 +119,12 @@ def find_new_files(
     *,
     settle_ms: int,
     now_ms: int,
+    may_forget: bool,
     check_complete: Callable[[InputFile], None] = lambda file: None,
 ) -> tuple[list[InputFile], KnownFiles, tuple[str, ...]]:
-    """Return the new complete files in ``listed``, what is known after them, and warnings. ``now_ms``: the time since 1970."""
-    if not listed:
-        # All files are removed, or the file system is not mounted. In the second case, no file must be forgotten.
-        return [], KnownFiles(known.read, known.removed, {}), ()
-    earlier = known.read | {key: version for files in known.removed.values() for key, version in files.items()}
+    """Return the new complete files in ``listed``, what is known after them, and warnings. ``now_ms``: the time since 1970.
+    ``may_forget``: whether a file that is not in ``listed`` counts as removed."""
+    earlier = {key: version for files in (*known.removed.values(), known.read) for key, version in files.items()}
     read: _Versions = {}
     settling: dict[str, tuple[int, int, int, bool]] = {}
     new: list[InputFile] = []
@@ -149,8 +151,12 @@ def find_new_files(
                 read[key] = version
                 continue
         settling[file.path] = (file.bytes, file.modified_ns, since_ms, warned)
-    known = KnownFiles(read, _removed(known, read, day=now_ms // _DAY_MS), settling)
-    return new, known, (*_incomplete_warnings(incomplete), *_changed_warnings(changed))
+    if may_forget:
+        removed = _removed(known, read, day=now_ms // _DAY_MS)
+    else:
+        read = known.read | read
+        removed = {since: _without(files, read) for since, files in known.removed.items()}
+    return new, KnownFiles(read, removed, settling), (*_incomplete_warnings(incomplete), *_changed_warnings(changed))
 
 
 def _unchanged_since(file: InputFile, known: KnownFiles, now_ms: int) -> tuple[int, bool]:
@@ -164,12 +170,15 @@ def _unchanged_since(file: InputFile, known: KnownFiles, now_ms: int) -> tuple[i
 
 def _removed(known: KnownFiles, read: _Versions, *, day: int) -> dict[str, _Versions]:
     """Return the files that are missing in the directory, except those that have been missing for more than FORGET_AFTER_DAYS."""
-    missing = {str(day): {key: version for key, version in known.read.items() if key not in read}}
+    missing = {str(day): _without(known.read, read)}
     for since, files in known.removed.items():
         if int(since) >= day - FORGET_AFTER_DAYS:
-            still = {key: version for key, version in files.items() if key not in read}
-            missing[since] = missing.get(since, {}) | still
+            missing[since] = missing.get(since, {}) | _without(files, read)
     return {since: files for since, files in missing.items() if files}
+
+
+def _without(files: _Versions, others: _Versions) -> _Versions:
+    return {key: version for key, version in files.items() if key not in others}
 
 
 def _incomplete_warnings(texts: Sequence[str]) -> tuple[str, ...]:

@@ -45,7 +45,12 @@ class Directory:
         known = KnownFiles.from_json(stored)
         assert known == self.known
         new, self.known, self.warnings = find_new_files(
-            files, known, settle_ms=self.settle_ms, now_ms=NOW_MS + at_ms, check_complete=check
+            files,
+            known,
+            settle_ms=self.settle_ms,
+            now_ms=NOW_MS + at_ms,
+            may_forget=bool(files),
+            check_complete=check,
         )
         return [os.path.basename(one.path) for one in new]
 
@@ -115,6 +120,21 @@ def test_an_empty_listing_forgets_no_file_even_after_a_long_time() -> None:
     for days in (1, 30, 60):
         assert directory.list(at_ms=days * DAY_MS) == []
     assert directory.list(a, b, at_ms=61 * DAY_MS) == []
+
+
+def test_no_file_is_forgotten_while_one_of_the_paths_has_no_file(tmp_path: Path) -> None:
+    for name in ("a/1", "a/2", "b/3"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x\n")
+    source = sources.text([tmp_path / "b", tmp_path / "a"], follow=True, settle="0s")
+    known = source.discover(source.known_after(()), 1).known
+    (tmp_path / "b" / "3").unlink()
+    (tmp_path / "a" / "1").unlink()
+    unmounted = KnownFiles.from_json(source.discover(known, 1).known)
+    assert (len(unmounted.read), unmounted.removed) == (3, {})
+    (tmp_path / "b" / "4").write_text("x\n")
+    mounted = KnownFiles.from_json(source.discover(known, 1).known)
+    assert (len(mounted.read), [len(files) for files in mounted.removed.values()]) == (2, [2])
 
 
 def test_the_size_of_the_known_files_does_not_depend_on_the_length_of_paths() -> None:
