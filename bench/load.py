@@ -2,9 +2,10 @@
 
 Prints one line per measurement, and appends it as a JSON object to build/bench/load.jsonl: ``slots``, ``rate`` (records per
 second; 0 means a job without input), ``cores`` (CPU time per second of all processes of the job: driver, Java and slots),
-``p50_ms`` and ``p99_ms``. The latency of a record is the time from the emission by the source to the arrival at the sink.
-``source_wait_ms_max`` is the longest time that a record can wait for its emission, because a source with a rate emits its records
-in batches.
+``p50_ms`` and ``p99_ms``. The latency of a record is the time from its creation to its arrival at the sink. A source with a rate
+creates a record whenever the rate allows it, but emits its records in batches, every ``source_interval_ms``. The sink measures the
+time since the emission (``emission_p50_ms``, ``emission_p99_ms``). So ``p50_ms`` adds half of the interval, and ``p99_ms`` adds the
+whole interval, which is an upper bound.
 
 Exit code 1 means that a result was wrong.
 """
@@ -24,8 +25,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RATES = "0,10,30000,300000,1000000,half"
-TENTH, HALF = "tenth", "half"
-SHARES = {TENTH: 0.1, HALF: 0.5}
+SHARES = {"tenth": 0.1, "half": 0.5}
+MAXIMUM = "max"
 WARM_UP_S = 4.0
 
 
@@ -106,7 +107,7 @@ class Load:
                     pairs.append((first, second) if pair % 2 == 0 else (second, first))
                     self._keep(rate, pairs[-1][0])
                     self._keep(rate, pairs[-1][1] | {"commit": options.against})
-                for name in ("cores", "p50_ms", "p99_ms"):
+                for name in ("records_per_s", "cores", "emission_p50_ms", "emission_p99_ms"):
                     values = [(a[name], b[name]) for a, b in pairs if a[name] is not None and b[name] is not None]
                     if values:
                         here, there = (statistics.median(side) for side in zip(*values, strict=True))
@@ -114,7 +115,9 @@ class Load:
                             f"{self._slots:3} slots {rate!s:>10}/s  {name:7} {here:8.2f}, {options.against} {there:8.2f}: {here / there:.0%}"
                         )
 
-    def _rate(self, process: LoadProcess, rate: str) -> float:
+    def _rate(self, process: LoadProcess, rate: str) -> float | None:
+        if rate == MAXIMUM:
+            return None
         if rate not in SHARES:
             return float(rate)
         if self._maximum is None:
@@ -135,11 +138,12 @@ class Load:
         load = {"load": round(os.getloadavg()[0], 2)}
         with self._file.open("a") as lines:
             lines.write(json.dumps(one | share | load) + "\n")
+        rate = MAXIMUM if one["rate"] is None else f"{one['rate']:,.0f}"
         p50, p99 = ("-" if one[key] is None else f"{one[key]:.1f}" for key in ("p50_ms", "p99_ms"))
         wrong = "" if one["wrong"] is None else f"   WRONG: {one['wrong']}"
         self.failed |= one["wrong"] is not None
         print(
-            f"{self._slots:3} slots {one['rate']:>12,.0f} records/s {one['cores']:6.2f} cores (slots {one['slot_cores']:.2f})  "
+            f"{self._slots:3} slots {rate:>10} records/s {one['records_per_s']:>10,} read {one['cores']:6.2f} cores (slots {one['slot_cores']:.2f})  "
             f"p50 {p50:>6} ms  p99 {p99:>6} ms  checkpoint {one['checkpoint_ms_avg']:.0f} ms  {one.get('commit', '')}{wrong}",
             flush=True,
         )  # fmt: skip
@@ -149,7 +153,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench-load", description="Pass options as ARGS='...'.")
     parser.add_argument("--slots", default="2,8,16", help="comma-separated numbers of slots")
     parser.add_argument(
-        "--rates", default=RATES, help="comma-separated records per second; half and tenth are shares of the maximum"
+        "--rates", default=RATES, help="comma-separated records per second; max, half and tenth mean the maximum and shares of it"
     )
     parser.add_argument("--seconds", type=float, default=12.0, help="seconds for which each run is measured")
     parser.add_argument("--buffer-timeout-ms", type=float, help="the buffer timeout of the job; the default is adaptive")
@@ -162,7 +166,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     try:
         options.slots = [positive(one) for one in options.slots.split(",")]
         for rate in options.rates:
-            if rate not in SHARES and float(rate) < 0:
+            if rate not in (*SHARES, MAXIMUM) and float(rate) < 0:
                 raise ValueError(f"{rate} is negative")
     except ValueError as error:
         parser.error(f"--slots or --rates: {error}. Write comma-separated numbers.")

@@ -15,6 +15,8 @@ from logging import ERROR
 from pathlib import Path
 from typing import Any
 
+PACED_MS = 5.0
+"""The time between two batches of a source with a rate, without a buffer timeout."""
 IDLE_RATE = 1e-3
 """A rate of 0 means a job that waits for records. Its source has this rate, so it emits no record during a measurement."""
 
@@ -50,10 +52,12 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
     }
     try:
         measured_run: Any = import_module("bench.measured_run")
+        interval_ms = _source_interval_ms(workload, slots, request["buffer_timeout_ms"])
         settings = measured_run.RunSettings
         options |= {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
     except ImportError:  # a commit before this module was renamed
         measured_run = import_module("bench.measuring")
+        interval_ms = PACED_MS
         settings = measured_run.Setting
     run = measured_run.measure(workload, settings(**options), session, directory)
     cores = (run.cpu.slots + run.cpu.driver) / run.watched_s
@@ -61,12 +65,32 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
         "cores": round(cores, 3),
         "slot_cores": round(run.cpu.slots / run.watched_s, 3),
         "records_per_s": round(run.records / run.seconds) if run.records else 0,
-        "p50_ms": run.totals.latency_ms(0.5),
-        "p99_ms": run.totals.latency_ms(0.99),
+        **_latency(run.totals, interval_ms),
         "checkpoints": len(run.checkpoints),
         "checkpoint_ms_avg": round(sum(one.end_to_end_ms for one in run.checkpoints) / max(1, len(run.checkpoints)), 1),
         "alignment_ms_max": max((one.alignment_ms_max for one in run.checkpoints), default=None),
         "wrong": run.wrong,
+    }
+
+
+def _source_interval_ms(workload: Any, slots: int, buffer_timeout_ms: float | None) -> float:
+    """Return the time between two batches of a source with a rate."""
+    from weir.graph.compile import compile_graph
+    from weir.subtask.channels import buffer_ns_of
+
+    graph = compile_graph(workload.job().to_graph()[0], slots=slots)
+    return buffer_ns_of(graph, buffer_timeout_ms) / 1e6 or PACED_MS
+
+
+def _latency(totals: Any, interval_ms: float) -> dict[str, float | None]:
+    """Return the latency since the emission, and an estimate of the latency since the creation of a record."""
+    p50, p99 = totals.latency_ms(0.5), totals.latency_ms(0.99)
+    return {
+        "source_interval_ms": interval_ms,
+        "emission_p50_ms": p50,
+        "emission_p99_ms": p99,
+        "p50_ms": None if p50 is None else p50 + interval_ms / 2,
+        "p99_ms": None if p99 is None else p99 + interval_ms,
     }
 
 

@@ -121,6 +121,8 @@ def test_a_job_that_is_deployed_but_not_started_waits_until_a_user_starts_it(pla
         ({"timeouts": {"deployment": "5m"}}, "Extra inputs are not permitted"),
         ({"network_memory": "10KiB"}, "spec.network_memory: the size '10KiB' is out of range; use a size from 1MiB to 1024GiB"),
         ({"network_memory": "256m"}, "spec.network_memory: String should match"),
+        ({"buffer_timeout": "11s"}, "spec.buffer_timeout: the duration '11s' is above the limit of 10s"),
+        ({"buffer_timeout": "none"}, "spec.buffer_timeout: String should match"),
         ({"parameters": {"a b": 1}}, "parameters"),
         ({"parameters": {"a": "\x00"}}, "cannot be stored"),
         ({"master": "mesos://x"}, "master"),

@@ -14,6 +14,7 @@ _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|a
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION_H_MAX = 10_000
+_BUFFER_S_MAX = 10.0
 _HEARTBEAT_S_MIN, _STEP_S_MIN, _DEPLOY_S_MIN = 2.0, 1.0, 2.0
 _SIZE = r"^(\d{1,9})(KiB|MiB|GiB)$"
 _SHIFTS = {"KiB": 10, "MiB": 20, "GiB": 30}
@@ -104,6 +105,12 @@ def _size(size: str) -> str:
     return size
 
 
+def _buffer_timeout(duration: str) -> str:
+    if duration not in ("adaptive", "0") and seconds(duration) > _BUFFER_S_MAX:
+        raise ValueError(f"the duration '{duration}' is above the limit of {_BUFFER_S_MAX:g}s")
+    return duration
+
+
 def _positive_or_none(interval: str) -> str:
     return interval if interval == "none" else _positive(interval)
 
@@ -114,6 +121,7 @@ Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), Aft
 StepTimeout = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_step_or_none)]
 DeployTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_deployment)]
 HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
+BufferTimeout = Annotated[str, StringConstraints(pattern=rf"^(adaptive|0)$|{_DURATION}"), AfterValidator(_buffer_timeout)]
 Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
 """These types accept only values that the options of ``weir run`` accept, so the API refuses an invalid value before the driver starts.
 For a step without a timeout, ``StepTimeout`` accepts only ``none``, not ``0``."""
@@ -179,7 +187,8 @@ class RestartStrategy(RequestModel):
 
 class JobSpec(RequestModel):
     """`artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
-    `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots."""
+    `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots. `buffer_timeout` is the
+    maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`."""
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     entry: EntryPoint = "job"
@@ -193,6 +202,7 @@ class JobSpec(RequestModel):
     checkpointing: Checkpointing = Checkpointing()
     timeouts: Timeouts = Timeouts()
     network_memory: Size = "256MiB"
+    buffer_timeout: BufferTimeout = "adaptive"
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
 
@@ -200,7 +210,7 @@ class JobSpec(RequestModel):
 def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored spec ``body``, with the defaults of the settings that did not exist when the spec was stored."""
     return {
-        "network_memory": JobSpec.model_fields["network_memory"].default,
+        **{name: JobSpec.model_fields[name].default for name in ("network_memory", "buffer_timeout")},
         **body,
         "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {}),
         "timeouts": Timeouts().model_dump(mode="json") | body.get("timeouts", {}),

@@ -7,6 +7,7 @@ export const FIELDS = {
   'JobCreate.name': {"type":"string","minLength":1,"maxLength":100,"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]*$"},
   'JobCreate.spec.allow_non_restored_state': {"type":"boolean","default":false},
   'JobCreate.spec.artifact': {"type":"string","pattern":"^[0-9a-f]{64}$"},
+  'JobCreate.spec.buffer_timeout': {"type":"string","default":"adaptive","pattern":"^(adaptive|0)$|^(\\d{1,9}(?:\\.\\d{1,6})?)(ms|s|m|h)$"},
   'JobCreate.spec.checkpointing.directory': {"type":"string","maxLength":1000,"pattern":"^(/|[a-z][a-z0-9+]*://)[^\\x00-\\x1f]*$"},
   'JobCreate.spec.checkpointing.interval': {"type":"string","default":"10s","pattern":"^none$|^(\\d{1,9}(?:\\.\\d{1,6})?)(ms|s|m|h)$"},
   'JobCreate.spec.checkpointing.min_pause': {"type":"string","default":"0s","pattern":"^(\\d{1,9}(?:\\.\\d{1,6})?)(ms|s|m|h)$"},

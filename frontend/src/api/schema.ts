@@ -2381,7 +2381,8 @@ export interface components {
         /**
          * JobSpec
          * @description `artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
-         *     `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots.
+         *     `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots. `buffer_timeout` is the
+         *     maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`.
          */
         JobSpec: {
             /**
@@ -2391,6 +2392,11 @@ export interface components {
             allow_non_restored_state?: boolean;
             /** Artifact */
             artifact: string;
+            /**
+             * Buffer Timeout
+             * @default adaptive
+             */
+            buffer_timeout?: string;
             /**
              * @default {
              *       "interval": "10s",

@@ -64,6 +64,7 @@ def run_command(
     cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
     connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
     network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
+    buffer_timeout: options.BufferTimeoutOption = options.BUFFER_TIMEOUT,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint. 0 starts without state.")
     ] = None,
@@ -127,6 +128,7 @@ def run_command(
             }
         ),
         network_bytes=options.parse_network_memory(network_memory),
+        buffer_timeout_ms=options.parse_buffer_timeout(buffer_timeout),
         start=start_mode(
             resume=resume,
             from_checkpoint=from_checkpoint,

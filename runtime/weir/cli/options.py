@@ -71,6 +71,13 @@ ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time for a slot
 NetworkMemoryOption = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory of each slot for records from other slots, such as 256MiB or 1GiB.")
 ]
+BufferTimeoutOption = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION",
+        help="Maximum time that records wait in a buffer between two operators, such as 5ms. 0: no wait. adaptive: at most 16 to 50 ms.",
+    ),
+]
 TIMEOUTS = {
     "heartbeat": "5s",
     "stuck": "60s",
@@ -88,6 +95,8 @@ _TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000, "deploy": 
 must cover several heartbeats. During a restore, a slot reports its progress once per second, and the deploy timeout must cover
 the time between two reports."""
 NETWORK_MEMORY = "256MiB"
+BUFFER_TIMEOUT = "adaptive"
+BUFFER_TIMEOUT_MS_MAX = 10_000
 INTERVAL = "10s"
 RETAINED = 3
 CHECKPOINT_TIMEOUT = "10m"
@@ -124,6 +133,25 @@ def parse_network_memory(text: str) -> int:
     if not NETWORK_BYTES_MIN <= size <= NETWORK_BYTES_MAX:
         raise ConfigError(f"--network-memory '{text}' is out of range. Use a size from 1MiB to 1024GiB.")
     return size
+
+
+def parse_buffer_timeout(text: str) -> float | None:
+    """Parse the value of ``--buffer-timeout``. Return a number of milliseconds, or None for ``adaptive``. Raises ConfigError."""
+    if text.strip() == "adaptive":
+        return None
+    if text.strip() == "0":
+        return 0.0
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            f"--buffer-timeout '{text}' is not a duration. Write a number with ms or s, for example 5ms, or the word adaptive."
+        )
+    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
+    if duration_ms > BUFFER_TIMEOUT_MS_MAX:
+        raise ConfigError(
+            f"--buffer-timeout '{text}' is out of range. Use a duration from 0 to {BUFFER_TIMEOUT_MS_MAX // 1_000}s."
+        )
+    return duration_ms
 
 
 def parse_count(text: str, option: str) -> int | None:

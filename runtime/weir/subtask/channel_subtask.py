@@ -115,17 +115,20 @@ class ChannelSubtask(SubtaskRuntime):
         self._protocol.on_aborted(checkpoint)
 
     def _start_work(self, now_ns: int) -> None:
-        # A control event without effects, such as the barrier of one of many channels, takes no turn by itself.
-        while not self._effects and (channel := self._next_channel()) is not None:
+        events_only = False
+        while not self._effects and (channel := self._next_channel(events_only)) is not None:
             frame = channel.pop(now_ns)
+            # A control event without effects, such as the barrier of one of many channels, takes no turn by itself. The batches
+            # behind it wait for the next turn, because only the loop knows whether the outputs have room.
+            events_only = True
             self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
             if not (self._effects and isinstance(self._effects[0], Deliver)):
                 channel.release(frame)
         while self._effects and self._step is None:
             self._execute(self._effects.popleft(), now_ns)
 
-    def _next_channel(self) -> InputChannel | None:
-        """Return the next channel to read.
+    def _next_channel(self, events_only: bool) -> InputChannel | None:
+        """Return the next channel to read, or None. If ``events_only`` is True, return only a channel with a control event.
 
         Channels with a control event at the head come first, because control events need no room. If no channel has a control
         event at its head, channels with data are served round robin.
@@ -141,7 +144,7 @@ class ChannelSubtask(SubtaskRuntime):
                 return channel
             if ready is None:
                 ready = position
-        if ready is None:
+        if ready is None or events_only:
             return None
         self._next_input = ready + 1
         return self.inputs[ready]

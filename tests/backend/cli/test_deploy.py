@@ -73,7 +73,7 @@ def test_an_upgrade_keeps_settings_that_no_command_line_option_can_set(platform:
 def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     limits = (
         *("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none"),
-        *("--stuck-timeout", "0", "--deploy-timeout", "5m", "--network-memory", "1GiB"),
+        *("--stuck-timeout", "0", "--deploy-timeout", "5m", "--network-memory", "1GiB", "--buffer-timeout", "5ms"),
     )
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     assert weir("deploy", job_file(), "--name", "flights", *limits, "--wait").code == 0
@@ -85,6 +85,7 @@ def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, 
         "timeouts.stuck": ("60s", "none"),
         "timeouts.deploy": ("60s", "5m"),
         "network_memory": ("256MiB", "1GiB"),
+        "buffer_timeout": ("adaptive", "5ms"),
     }
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", *limits).out
 
@@ -97,6 +98,8 @@ def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, 
         ("--tolerable-failed-checkpoints", "-1", "is not a count"),
         ("--heartbeat-timeout", "1s", "is out of range"),
         ("--network-memory", "256", "is not a size"),
+        ("--buffer-timeout", "soon", "is not a duration"),
+        ("--buffer-timeout", "11s", "is out of range"),
     ],
 )
 def test_invalid_limits_are_refused_before_the_upload(
@@ -113,7 +116,7 @@ def test_a_stored_version_counts_as_unchanged_even_if_it_lacks_newer_options(
     with database.session() as session:
         spec = session.scalars(select(Spec)).one()
         older = {name: spec.body["checkpointing"][name] for name in ("interval", "retained", "directory", "staging_directory")}
-        body = {name: value for name, value in spec.body.items() if name not in ("timeouts", "network_memory")}
+        body = {name: value for name, value in spec.body.items() if name not in ("timeouts", "network_memory", "buffer_timeout")}
         spec.body = body | {"checkpointing": older}
     assert "version 1 is unchanged." in weir("deploy", job_file(), "--name", "flights").out
 

@@ -168,6 +168,19 @@ def test_timeouts_and_network_memory_are_passed_to_the_run(tmp_path: Path, monke
     ]
 
 
+def test_the_buffer_timeout_is_passed_to_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[RunOptions] = []
+    for arguments in (
+        (),
+        ("--buffer-timeout=adaptive",),
+        ("--buffer-timeout=0",),
+        ("--buffer-timeout=0ms",),
+        ("--buffer-timeout=2.5ms",),
+    ):
+        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
+    assert [one.buffer_timeout_ms for one in started] == [None, None, 0, 0, 2.5]
+
+
 def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[RunOptions] = []
     for arguments in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):

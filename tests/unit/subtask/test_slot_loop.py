@@ -177,6 +177,26 @@ def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
     assert keyed.arrived == ["before", "after"]
 
 
+def test_batches_behind_a_control_event_wait_until_the_outputs_have_room() -> None:
+    keyed = Collecting(lambda batch: iter((batch,)))
+    bench = Bench(ListSource([]), keyed, slots=2).deploy()
+    outputs = Outgoing()
+    outputs.batches = [("full",)]
+    assert bench.runtime._deployment is not None
+    runtime = next(one for one in bench.runtime._deployment.subtasks if one.subtask.chain == 1)
+    runtime.outputs = outputs  # type: ignore[assignment]  # has the methods that a step uses
+    for frame in (
+        control_event(FrameKind.IDLE, FROM_PEER, 0),
+        data(FROM_PEER, 0, Rows("a")),
+    ):
+        bench.runtime.on_frame(frame)
+    bench.turns()
+    assert keyed.arrived == [] and outputs.batches == [("full",)]
+    outputs.batches = []
+    bench.turns()
+    assert outputs.batches == [("a",)]
+
+
 class Batches(Collecting):
     """A ``Collecting`` operator that also records the rows of each batch."""
 

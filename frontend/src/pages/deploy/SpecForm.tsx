@@ -89,6 +89,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('cancelTimeout', 'Cancel timeout', 'Before a restart, Weir replaces a slot that does not cancel its subtasks within this time')}
           {field('connectTimeout', 'Connect timeout', 'Maximum time for a slot to connect to the driver or to another slot')}
           {field('networkMemory', 'Network memory', 'Memory of each slot for records from other slots, for example 256MiB')}
+          {field('bufferTimeout', 'Buffer timeout', 'Maximum time that records wait in a buffer between two operators, such as 5ms. Enter 0 for no wait')}
         </FieldGrid>
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>

@@ -61,6 +61,7 @@ def deploy_command(
     cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
     connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
     network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
+    buffer_timeout: options.BufferTimeoutOption = options.BUFFER_TIMEOUT,
     retained: options.RetainedOption = options.RETAINED,
     checkpoint_dir: Annotated[
         str | None,
@@ -124,6 +125,7 @@ def deploy_command(
                 "connect": connect_timeout,
             },
             network_memory=network_memory,
+            buffer_timeout=buffer_timeout,
         ),
         mode=mode.value,
         description=description,
@@ -200,6 +202,7 @@ class DeployOptions:
     tolerable_failed_checkpoints: str = options.TOLERABLE_FAILED_CHECKPOINTS
     timeouts: Mapping[str, str] = field(default_factory=lambda: options.TIMEOUTS)
     network_memory: str = options.NETWORK_MEMORY
+    buffer_timeout: str = options.BUFFER_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +264,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
     parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
     parsed = options.parse_timeouts(settings.timeouts)
     options.parse_network_memory(settings.network_memory)
+    options.parse_buffer_timeout(settings.buffer_timeout)
     tolerable = options.parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
         if directory is not None and "://" not in directory and not directory.startswith("/"):
@@ -294,6 +298,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
         },
         "timeouts": dict(body.get("timeouts", {})) | timeouts,
         "network_memory": settings.network_memory.strip(),
+        "buffer_timeout": settings.buffer_timeout.strip(),
     }
 
 
