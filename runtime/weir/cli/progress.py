@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from weir.cli.logs import ignore_broken_streams
-from weir.coordinator.progress import ProgressSnapshot
-from weir.kernel.job import JobPhase
+from weir.coordinator.progress import ProgressSnapshot, RateMeter
 from weir.protocol.messages import describe_restores
 from weir.spark.launch import JobResult, RunningJob
+from weir.subtask.settings import ignore_broken_streams
 
 REFRESH_S = 0.5
 PRINT_EVERY_S = 10.0
@@ -23,33 +22,12 @@ PRINT_EVERY_S = 10.0
 log = structlog.get_logger(__name__)
 
 
-def describe(snapshot: ProgressSnapshot, rate: float) -> str:
-    """Return a line such as ``running     1.2 M records/s  8.4 M records  checkpoint 12 (31 ms)  backpressure 4%``."""
-    parts = [f"{snapshot.phase:<10}"]
-    if snapshot.phase is JobPhase.RUNNING:
-        parts.append(f"{_short(rate)} records/s")
-    parts.append(f"{_short(snapshot.records)} records")
-    if snapshot.completed:
-        last = snapshot.completed[-1]
-        parts.append(f"checkpoint {last.checkpoint} ({last.end_to_end_ms} ms)")
-    else:
-        parts.append("no checkpoint yet")
-    parts.append(f"backpressure {snapshot.backpressured_ratio_max:.0%}")
-    if snapshot.recoveries:
-        parts.append(f"recovered {len(snapshot.recoveries)} x (last {snapshot.recoveries[-1].took_ms} ms)")
-    if snapshot.restores:
-        parts.append(describe_restores(snapshot.restores))
-    if snapshot.waiting:
-        parts.append(f"waiting: {snapshot.waiting}")
-    return "  ".join(parts)
-
-
 def show_progress(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
     """Show the progress until the job ends. With ``as_json``, write log entries about the progress."""
     if quiet:
         return _wait(job)
     console = Console(stderr=True)
-    meter = _RateMeter()
+    meter = RateMeter()
     if as_json:
         return _report_periodically(job, lambda snapshot: _log_progress(snapshot, meter.rate(snapshot)))
     if not console.is_terminal:
@@ -94,26 +72,3 @@ def _wait(job: RunningJob) -> JobResult:
     while (result := job.wait(REFRESH_S)) is None:
         pass
     return result
-
-
-class _RateMeter:
-    def __init__(self) -> None:
-        self._at = time.monotonic()
-        self._records = 0
-
-    def line(self, snapshot: ProgressSnapshot) -> str:
-        return describe(snapshot, self.rate(snapshot))
-
-    def rate(self, snapshot: ProgressSnapshot) -> float:
-        """Return the records per second since the last call."""
-        at = time.monotonic()
-        rate = max(0, snapshot.records - self._records) / max(at - self._at, 1e-9)
-        self._at, self._records = at, snapshot.records
-        return rate
-
-
-def _short(number: float) -> str:
-    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
-            return f"{number / limit:.1f}{unit}"
-    return f"{number:.0f}"

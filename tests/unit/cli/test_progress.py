@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from weir.cli.progress import describe
-from weir.coordinator.progress import JobProgress
+from weir.coordinator.progress import JobProgress, describe
 from weir.kernel.effects import Report
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import Generation, SlotIndex
