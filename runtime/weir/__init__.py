@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weir.api.stream import Stream as Stream
     from weir.connectors import sinks as sinks
     from weir.connectors import sources as sources
+    from weir.spark.job_run import JobRun as JobRun
     from weir.spark.job_run import run as run
 
 __version__ = "0.1.0"
@@ -27,10 +28,11 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "Stream": ("weir.api.stream", "Stream"),
     "agg": ("weir.api.agg", None),
     "run": ("weir.spark.job_run", "run"),
+    "JobRun": ("weir.spark.job_run", "JobRun"),
     "sinks": ("weir.connectors.sinks", None),
     "sources": ("weir.connectors.sources", None),
 }
-__all__ = ["Job", "Params", "Stream", "__version__", "agg", "run", "sinks", "sources"]
+__all__ = ["Job", "JobRun", "Params", "Stream", "__version__", "agg", "run", "sinks", "sources"]
 
 
 def __getattr__(name: str) -> Any:
