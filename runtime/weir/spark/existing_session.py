@@ -14,11 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import weir
-from weir.errors import ConfigError
+from weir.errors import ConfigError, SlotError
 from weir.spark.jvm import error_summary
 from weir.spark.session import LazySession
 from weir.spark.settings import WORKER_ENVIRONMENT, is_local, session_problems
-from weir.spark.slot_pool import capacity
+from weir.spark.slot_pool import CAPACITY_S, await_capacity
 
 _SLOT_MODULES = ("numba", "numpy", "obstore", "polars", "pyarrow", "structlog", "xxhash")
 """The modules that a slot imports, besides Weir."""
@@ -55,7 +55,7 @@ class ExistingSession(LazySession):
         return sum(other._slots for other in _running.get(self._application, ()) if other is not self)
 
     def check(self, *, trusted_network: bool) -> None:
-        """Check the settings of the session and the Python of its executors. ``session_problems`` describes ``trusted_network``.
+        """Check the settings of the session, its task slots, and the Python of its executors. ``session_problems`` describes ``trusted_network``.
 
         Raise ConfigError that lists all problems.
         """
@@ -101,11 +101,15 @@ class ExistingSession(LazySession):
         return str(self._context.applicationId)
 
     def _executor_problems(self) -> list[str]:
-        """Run a Spark task in each free task slot, and return the problems of the executors' Python. Return no problems if all
-        task slots are occupied, because the slot pool then reports the shortage."""
-        free = capacity(self.get()).task_slots - self.occupied
-        if free <= 0:
-            return []
+        """Wait for the task slots of the job, and run a Spark task in each. Return the problems that the tasks find."""
+        try:
+            free = await_capacity(
+                self.get(), slots=self._slots, spares=0, timeout_s=CAPACITY_S, occupied=self.occupied
+            ).task_slots
+        except SlotError as error:
+            return [str(error)]
+        if not free:
+            return []  # The cluster has no executor yet. The coordinator reports that it waits for slots.
         probe = _python_probe(weir.__version__, _SLOT_MODULES)
         try:
             return sorted(set(self._context.parallelize(range(free), free).mapPartitions(probe).collect()))

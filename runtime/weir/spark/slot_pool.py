@@ -28,6 +28,8 @@ from weir.spark.spark_task import SlotEnd, SlotEntryPoint, run_slot_task, touch_
 
 _POLL_S = 0.05
 
+CAPACITY_S = 30.0
+"""Default maximum time to wait for free task slots of a cluster."""
 STABLE_S = 10.0
 """A slot that ran at least this long had started successfully, so its earlier failures no longer count."""
 RAISES_MAX = 3
@@ -170,7 +172,7 @@ class SlotPool:
         entry: SlotEntryPoint = ENTRY,
         on_loss: Callable[[SlotLoss], None] = lambda loss: None,
         on_failure: Callable[[SlotError], None] | None = None,
-        capacity_timeout_s: float = 30.0,
+        capacity_timeout_s: float = CAPACITY_S,
         context: SparkContext | None = None,
         occupied: int = 0,
     ) -> None:

@@ -20,7 +20,7 @@ from tests.process_details import unless_ended
 
 import weir
 from weir import Job, Params, sinks, sources
-from weir.errors import CheckpointError, ConfigError, JobFailed, SlotError
+from weir.errors import CheckpointError, ConfigError, JobFailed
 from weir.kernel.effects import JobOutcome
 from weir.spark.job_run import JobRun
 
@@ -107,12 +107,21 @@ def test_a_killed_slot_is_replaced_and_the_output_is_exactly_once(spark: SparkSe
     assert totals(root / "output") == expected_totals()
 
 
+def test_an_interrupt_of_the_notebook_cancels_all_spark_jobs_and_the_slots_are_restarted(spark: SparkSession, root: Path) -> None:
+    run = start(spark, root, rate=1_000)
+    run.checkpoint()
+    spark.sparkContext.cancelAllJobs()  # pyspark does this when the user interrupts the kernel
+    assert run.await_termination(120)
+    assert run.result().progress.recoveries
+    assert totals(root / "output") == expected_totals()
+
+
 def test_two_jobs_share_a_session_and_a_third_is_refused(spark: SparkSession, root: Path) -> None:
     first = start(spark, root, rate=1_000)
     with pytest.raises(ConfigError, match=r"Job 'small' .* already runs in this session\. Stop it first"):
         start(spark, root, resume=True)
     second = start(spark, root, checkpoint_dir=root / "other", function=to_second_output)
-    with pytest.raises(SlotError, match=r"needs 1 slots.*offers 0 .*besides the 4 that other Weir jobs"):
+    with pytest.raises(ConfigError, match=r"needs 1 slots.*offers 0 .*besides the 4 that other Weir jobs"):
         start(spark, root, checkpoint_dir=root / "third", parallelism=1)
     assert second.await_termination(120) and first.await_termination(120)
     assert totals(root / "output") == totals(root / "output2") == expected_totals()
@@ -201,7 +210,7 @@ def test_invalid_arguments_are_refused_before_anything_starts(spark: SparkSessio
         ({"resume": True, "from_checkpoint": 1}, "cannot be combined"),
         ({"parallelism": 5}, "needs 5 slots.*offers 4"),
     ):
-        with pytest.raises((ConfigError, SlotError), match=message):
+        with pytest.raises(ConfigError, match=message):
             start(spark, root, **options)
     with pytest.raises(ConfigError, match="needs a Job or a function"):
         weir.run("job.py", checkpoint_dir=root / "checkpoints", spark=spark)  # type: ignore[arg-type]
