@@ -56,7 +56,7 @@ def test_all_unsuitable_settings_are_in_one_error(tmp_path: Path) -> None:
 
 def test_a_job_ends_with_a_clear_error_if_the_user_stops_the_session(tmp_path: Path) -> None:
     numbers(tmp_path / "input")
-    spark = session()
+    spark = session(spark_python_daemon_module="weir.spark.daemon")
     run = start(spark, tmp_path)
     run.checkpoint()
     spark.stop()
