@@ -2,7 +2,8 @@
 
     from weir import Job, Params, agg, sinks, sources
 
-Names are loaded at first use: importing ``weir`` imports neither pyspark nor other heavy libraries.
+Names are loaded at first use: importing ``weir`` imports neither pyspark nor other heavy libraries. Only ``run`` and ``JobRun``,
+which start a job and control it, import pyspark.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def run(
     )
     if not structlog.is_configured():
         configure_driver_logs()
-    session = _session(spark, run_options, options)
+    session = _session(spark, job.name if isinstance(job, Job) else getattr(job, "__name__", "job"), run_options, options)
     try:
         built = _build(job, params, session)
         run_options = dataclasses.replace(
@@ -115,7 +115,7 @@ def run(
         raise
     started = JobRun(built.name, storage_url, running, observer)
     if jvm.belongs_to_spark_submit():
-        _stop_before_jvm(session.context, started)
+        _stop_before_jvm(started)
     for note in running.notes:
         structlog.get_logger(__name__).info(note)
     return started
@@ -129,7 +129,7 @@ def _run_options(options: Mapping[str, Any], **arguments: Any) -> RunOptions:
     return RunOptions(**arguments, **options)
 
 
-def _session(spark: SparkSession | None, run_options: RunOptions, options: Collection[str]) -> LazySession:
+def _session(spark: SparkSession | None, name: str, run_options: RunOptions, options: Collection[str]) -> LazySession:
     if spark is None and (active := SparkContext._active_spark_context) is not None:
         if is_own_session(active):
             raise ConfigError(
@@ -138,11 +138,11 @@ def _session(spark: SparkSession | None, run_options: RunOptions, options: Colle
             )
         spark = SparkSession.active()
     if spark is None:
-        return session_for(_with_submitted_settings(run_options), "notebook or script")
-    for name in ("master", "spark_conf"):
-        if name in options:
+        return session_for(_with_submitted_settings(run_options), name)
+    for option in ("master", "spark_conf"):
+        if option in options:
             raise ConfigError(
-                f"{name}= cannot change a session that is already running. Leave it out, or stop the session, so that Weir creates one."
+                f"{option}= cannot change a session that is already running. Leave it out, or stop the session, so that Weir creates one."
             )
     return ExistingSession(spark, slots=run_options.parallelism)
 
@@ -194,7 +194,7 @@ def _start_mode(
     return FromCheckpoint(target, abandonable=abandoned)
 
 
-def _stop_before_jvm(context: SparkContext, run: JobRun) -> None:
+def _stop_before_jvm(run: JobRun) -> None:
     """When the JVM of spark-submit gets SIGTERM, stop the job with a final checkpoint before Spark ends.
 
     spark-submit is the parent of this process, and the driver's JVM. Without this hook, SIGTERM to spark-submit would end Spark at
@@ -202,11 +202,11 @@ def _stop_before_jvm(context: SparkContext, run: JobRun) -> None:
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
-    ensure_callback_server_started(context._gateway)
-    java = context._jvm.java  # type: ignore[union-attr]
-    hook = java.lang.Thread(_JavaRunnable(run.end_with_process))
-    hooks = context._jvm.org.apache.hadoop.util.ShutdownHookManager.get()  # type: ignore[union-attr]
-    hooks.addShutdownHook(hook, _HOOK_PRIORITY, SHUTDOWN_S, java.util.concurrent.TimeUnit.SECONDS)
+    ensure_callback_server_started(SparkContext._gateway)
+    jvm_view: Any = SparkContext._jvm
+    hook = jvm_view.java.lang.Thread(_JavaRunnable(run.end_with_process))
+    hooks = jvm_view.org.apache.hadoop.util.ShutdownHookManager.get()
+    hooks.addShutdownHook(hook, _HOOK_PRIORITY, SHUTDOWN_S, jvm_view.java.util.concurrent.TimeUnit.SECONDS)
 
 
 class _JavaRunnable:
@@ -359,7 +359,7 @@ class JobRun:
         return f"<JobRun {self.name!r}: {' '.join(self.status['message'].split())}>"
 
     def _repr_html_(self) -> str:
-        return notebook.render(self.name, self.status["message"], self.recent_progress, self.exception())
+        return notebook.render(self.name, self.status["message"], self.recent_progress)
 
     def _ipython_display_(self) -> None:
         notebook.display_until(self, lambda: not self.is_active, self._running.join)

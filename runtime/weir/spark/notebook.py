@@ -19,12 +19,10 @@ _CELL = "padding:.1em .9em .1em 0;text-align:right;background:transparent"
 _HEADINGS = ("Checkpoint", "Kind", "Completed", "Duration", "State", "Records", "Records/s")
 
 
-def render(name: str, message: str, recent: Sequence[Mapping[str, Any]], error: Exception | None) -> str:
-    """Return the HTML of a JobRun. ``recent`` is ``JobRun.recent_progress``."""
+def render(name: str, message: str, recent: Sequence[Mapping[str, Any]]) -> str:
+    """Return the HTML of a JobRun. ``message`` is the message of its ``status``, and ``recent`` its ``recent_progress``."""
     shown = escape(" · ".join(part for part in message.split("  ") if part))
     parts = [f"<b>{escape(name)}</b><div style='font-variant-numeric:tabular-nums'>{shown}</div>"]
-    if error is not None:
-        parts.append(f"<div role='alert'><b>{type(error).__name__}</b></div>")
     if recent:
         head = "".join(f"<th scope='col' style='{_CELL}'>{heading}</th>" for heading in _HEADINGS)
         rows = "".join(f"<tr style='background:transparent'>{_row(entry)}</tr>" for entry in reversed(recent[-_SHOWN:]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 
 import small_job
 from pyspark import SparkContext
@@ -16,7 +15,7 @@ import weir
 def announce(run: weir.JobRun) -> None:
     """Print a line when the job has read records. The main thread waits for the job meanwhile."""
     while run.is_active and not run.status["records"]:
-        time.sleep(0.05)
+        run.await_termination(0.05)
     print("running", flush=True)
 
 

@@ -62,14 +62,14 @@ ENTRY = {
 
 
 def test_the_html_of_a_job_escapes_text_and_contains_no_script_and_no_fixed_colours() -> None:
-    html = notebook.render("<b>job", "running  5 k records/s  <script>", [ENTRY], ValueError("secret <x>"))
+    html = notebook.render("<b>job", "running  5 k records/s  <script>", [ENTRY])
     assert "&lt;b&gt;job" in html and "running · 5 k records/s · &lt;script&gt;" in html
     assert "<script" not in html and "#" not in html and "color:" not in html.replace("border", "")
     assert "10:11:12" in html and "1,234 ms" in html and "2.5 MB" in html and "1,000,000" in html
 
 
 def test_only_the_newest_checkpoints_are_in_the_table() -> None:
-    html = notebook.render("job", "running", [ENTRY | {"checkpoint": 100 + number} for number in range(20)], None)
+    html = notebook.render("job", "running", [ENTRY | {"checkpoint": 100 + number} for number in range(20)])
     assert html.count("<tr") == 6 and ">119<" in html and ">114<" not in html
 
 
