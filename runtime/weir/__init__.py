@@ -2,7 +2,8 @@
 
     from weir import Job, Params, agg, sinks, sources
 
-Names are loaded at first use: importing ``weir`` imports neither pyspark nor other heavy libraries.
+Names are loaded at first use: importing ``weir`` imports neither pyspark nor other heavy libraries. Only ``run`` and ``JobRun``,
+which start a job and control it, import pyspark.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from weir.api.stream import Stream as Stream
     from weir.connectors import sinks as sinks
     from weir.connectors import sources as sources
+    from weir.spark.job_run import JobRun as JobRun
+    from weir.spark.job_run import run as run
 
 __version__ = "0.1.0"
 
@@ -25,10 +28,12 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "Params": ("weir.api.params", "Params"),
     "Stream": ("weir.api.stream", "Stream"),
     "agg": ("weir.api.agg", None),
+    "run": ("weir.spark.job_run", "run"),
+    "JobRun": ("weir.spark.job_run", "JobRun"),
     "sinks": ("weir.connectors.sinks", None),
     "sources": ("weir.connectors.sources", None),
 }
-__all__ = ["Job", "Params", "Stream", "__version__", "agg", "sinks", "sources"]
+__all__ = ["Job", "JobRun", "Params", "Stream", "__version__", "agg", "run", "sinks", "sources"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("WEIR_API_PORT", "0")
 
 
-LONGEST_FIRST = ("demo", "platform", "recovery", "cli", "endtoend")
+LONGEST_FIRST = ("demo", "platform", "oldest", "submit", "recovery", "notebook", "cli", "endtoend")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

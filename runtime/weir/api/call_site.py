@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weir.errors import WeirError
+from weir.operators.user_code import file_name
 
 _PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
 
@@ -19,7 +20,7 @@ def call_site() -> str | None:
     while frame is not None:
         filename = frame.f_code.co_filename
         if not filename.startswith(_PACKAGE) and "contextlib" not in filename:
-            return f"{Path(filename).name}:{frame.f_lineno}"
+            return f"{file_name(filename)}:{frame.f_lineno}"
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -35,7 +35,14 @@ class DeclaredParams:
 def load_job(target: str, params: Params | Mapping[str, object] | None = None) -> Job:
     """Build the job. Raises ConfigError for an unknown file, function or parameter, or a missing parameter. Raises GraphError if
     the job function raises an error or returns no Job."""
-    function = _entry_point(target)
+    return build_job(_entry_point(target), params, target=target)
+
+
+def build_job(
+    function: Callable[..., object], params: Params | Mapping[str, object] | None = None, *, target: str | None = None
+) -> Job:
+    """Build the job of a job function. ``target`` names the function in error messages. Raises the errors of ``load_job``."""
+    target = target or getattr(function, "__module__", None) or "job"
     values = params if isinstance(params, Params) else Params(params)
     job = _call(target, function, values)
     if not isinstance(job, Job):

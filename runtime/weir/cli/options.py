@@ -141,15 +141,10 @@ def parse_buffer_timeout(text: str) -> float | None:
         return None
     if text.strip() == "0":
         return 0.0
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise ConfigError(
-            f"--buffer-timeout '{text}' is not a duration. Write a number with ms or s, for example 5ms, or the word adaptive."
-        )
-    duration_ms = float(match[1]) * _UNIT_MS[match[2]]
+    duration_ms = parse_duration_ms(text, "--buffer-timeout")
     if duration_ms > BUFFER_TIMEOUT_MS_MAX:
         raise ConfigError(
-            f"--buffer-timeout '{text}' is out of range. Use a duration from 0 to {BUFFER_TIMEOUT_MS_MAX // 1_000}s."
+            f"--buffer-timeout '{text}' is out of range. Use adaptive, or a duration from 0 to {BUFFER_TIMEOUT_MS_MAX // 1_000}s."
         )
     return duration_ms
 

@@ -11,38 +11,15 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from weir.cli.logs import ignore_broken_streams
-from weir.coordinator.progress import ProgressSnapshot
-from weir.kernel.job import JobPhase
-from weir.protocol.ids import Generation
+from weir.coordinator.progress import ProgressSnapshot, RateMeter
 from weir.protocol.messages import describe_restores
 from weir.spark.launch import JobResult, RunningJob
+from weir.subtask.settings import ignore_broken_streams
 
 REFRESH_S = 0.5
 PRINT_EVERY_S = 10.0
 
 log = structlog.get_logger(__name__)
-
-
-def describe(snapshot: ProgressSnapshot, rate: float) -> str:
-    """Return a line such as ``running     1.2 M records/s  8.4 M records  checkpoint 12 (31 ms)  backpressure 4%``."""
-    parts = [f"{snapshot.phase:<10}"]
-    if snapshot.phase is JobPhase.RUNNING:
-        parts.append(f"{_short(rate)} records/s")
-    parts.append(f"{_short(snapshot.records)} records")
-    if snapshot.completed:
-        last = snapshot.completed[-1]
-        parts.append(f"checkpoint {last.checkpoint} ({last.end_to_end_ms} ms)")
-    else:
-        parts.append("no checkpoint yet")
-    parts.append(f"backpressure {snapshot.backpressured_ratio_max:.0%}")
-    if snapshot.recoveries:
-        parts.append(f"recovered {len(snapshot.recoveries)} x (last {snapshot.recoveries[-1].took_ms} ms)")
-    if snapshot.restores:
-        parts.append(describe_restores(snapshot.restores))
-    if snapshot.waiting:
-        parts.append(f"waiting: {snapshot.waiting}")
-    return "  ".join(parts)
 
 
 def show_progress(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
@@ -95,29 +72,3 @@ def _wait(job: RunningJob) -> JobResult:
     while (result := job.wait(REFRESH_S)) is None:
         pass
     return result
-
-
-class RateMeter:
-    def __init__(self) -> None:
-        self._at = time.monotonic()
-        self._generation = Generation(0)
-        self._records = 0
-
-    def line(self, snapshot: ProgressSnapshot) -> str:
-        return describe(snapshot, self.rate(snapshot))
-
-    def rate(self, snapshot: ProgressSnapshot) -> float:
-        """Return the records per second since the last call. Return 0 for the first call in a generation, because the number of
-        records begins with the records of the restored checkpoint."""
-        at = time.monotonic()
-        read = snapshot.records - self._records if snapshot.generation == self._generation else 0
-        rate = max(0, read) / max(at - self._at, 1e-9)
-        self._at, self._generation, self._records = at, snapshot.generation, snapshot.records
-        return rate
-
-
-def _short(number: float) -> str:
-    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
-            return f"{number / limit:.1f}{unit}"
-    return f"{number:.0f}"

@@ -17,7 +17,7 @@ import typer
 from weir.api.job import Job
 from weir.api.job_loader import load_job
 from weir.cli.exit_codes import EXIT_OF_OUTCOME, Exit
-from weir.cli.logs import ignore_broken_streams, print_error, print_message
+from weir.cli.logs import print_error, print_message
 from weir.cli.metrics import MetricsOptions, exposition, serve_metrics
 from weir.cli.options import parse_pairs
 from weir.cli.output import print_json, size_text
@@ -43,6 +43,7 @@ from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.location import JobLocation, locate_job, open_storage, parse_checkpoint_path
 from weir.storage.probe import probe_storage
+from weir.subtask.settings import ignore_broken_streams
 
 LINK_URL, LINK_TOKEN, LINK_SPOOL = "WEIR_RUN_URL", "WEIR_RUN_TOKEN", "WEIR_RUN_SPOOL"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
-from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics
+from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics, describe_restores
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +232,55 @@ class JobProgress:
                 if elapsed_us > 0:
                     worst = max(worst, (subtask.backpressured_us - before.backpressured_us) / elapsed_us)
         return worst
+
+
+def describe(snapshot: ProgressSnapshot, rate: float) -> str:
+    """Return a line such as ``running     1.2 M records/s  8.4 M records  checkpoint 12 (31 ms)  backpressure 4%``."""
+    parts = [f"{snapshot.phase:<10}"]
+    if snapshot.phase is JobPhase.RUNNING:
+        parts.append(f"{_short(rate)} records/s")
+    parts.append(f"{_short(snapshot.records)} records")
+    if snapshot.completed:
+        last = snapshot.completed[-1]
+        parts.append(f"checkpoint {last.checkpoint} ({last.end_to_end_ms} ms)")
+    else:
+        parts.append("no checkpoint yet")
+    parts.append(f"backpressure {snapshot.backpressured_ratio_max:.0%}")
+    if snapshot.recoveries:
+        parts.append(f"recovered {len(snapshot.recoveries)} x (last {snapshot.recoveries[-1].took_ms} ms)")
+    if snapshot.restores:
+        parts.append(describe_restores(snapshot.restores))
+    if snapshot.waiting:
+        parts.append(f"waiting: {snapshot.waiting}")
+    return "  ".join(parts)
+
+
+class RateMeter:
+    """Measures the throughput of a job between two calls of ``rate``."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._generation = Generation(0)
+        self._records = 0
+
+    def line(self, snapshot: ProgressSnapshot) -> str:
+        return describe(snapshot, self.rate(snapshot))
+
+    def rate(self, snapshot: ProgressSnapshot) -> float:
+        """Return the records per second since the last call. Return 0 for the first call in a generation, because the number of
+        records begins with the records of the restored checkpoint."""
+        at = time.monotonic()
+        read = snapshot.records - self._records if snapshot.generation == self._generation else 0
+        rate = max(0, read) / max(at - self._at, 1e-9)
+        self._at, self._generation, self._records = at, snapshot.generation, snapshot.records
+        return rate
+
+
+def _short(number: float) -> str:
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f}"
 
 
 def _now_ms() -> int:

@@ -217,7 +217,7 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
                 newest = f"newest checkpoint {view.newest.checkpoint}" if view.newest else "no completed checkpoint"
                 raise ConfigError(
                     f"job '{job}' already exists in {url} ({newest}): resume it with --resume, roll back with --from ID, "
-                    "or use another checkpoint directory"
+                    "or use another checkpoint directory (in Python: resume=True, from_checkpoint=ID)"
                 )
             return None
         case Resume(at_least, older_allowed):

@@ -34,6 +34,13 @@ def short_repr(value: object) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
 
 
+def file_name(path: str) -> str:
+    """Return the name of a source file for messages. A kernel of Jupyter compiles each cell as a file with a random number as its
+    name, so return ``notebook cell`` for such a file."""
+    pure = PurePath(path)
+    return "notebook cell" if pure.parent.name.startswith("ipykernel_") else pure.name
+
+
 def _line_in(function: object, error: BaseException) -> str | None:
     """Return the innermost line of the function's own file in the traceback, for example ``flights.py:3``. Return None if the
     traceback has no line of this file. Lines of library code are skipped, because they do not help the author of the function."""
@@ -41,4 +48,4 @@ def _line_in(function: object, error: BaseException) -> str | None:
     if code is None:
         return None
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == code.co_filename]
-    return f"{PurePath(lines[-1].filename).name}:{lines[-1].lineno}" if lines else None
+    return f"{file_name(lines[-1].filename)}:{lines[-1].lineno}" if lines else None

@@ -54,17 +54,20 @@ def launch(settings: Mapping[str, str]) -> Any:
     return gateway
 
 
+def belongs_to_spark_submit() -> bool:
+    """Return whether spark-submit has started the JVM and this process. The JVM then ends after this process."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def end() -> None:
-    """End the JVM of this process, if one is running, and wait until the JVM has exited."""
+    """End the JVM that this process has started, if one is running, and wait until the JVM has exited."""
     gateway = SparkContext._gateway
-    if gateway is None:
+    if gateway is None or belongs_to_spark_submit():
         return
     SparkContext._gateway = None
     SparkContext._jvm = None
     gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    if process is None:
-        return
+    process = gateway.proc
     # The JVM exits when its standard input ends.
     process.stdin.close()
     try:

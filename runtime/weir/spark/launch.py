@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import structlog
-from pyspark.sql import SparkSession
 
 from weir.connectors.spark.query_source import SparkQuerySource
 from weir.coordinator.compiled_job import CompiledJob
@@ -66,13 +65,22 @@ def session_for(options: RunOptions, job: str) -> LazySession:
     return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
 
 
-def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None, link: RunLink | None = None) -> RunningJob:
+def launch(
+    job: JobLike,
+    options: RunOptions,
+    *,
+    session: LazySession | None = None,
+    close_session: bool = False,
+    link: RunLink | None = None,
+    listeners: Sequence[Listener] = (),
+) -> RunningJob:
     """Check the job, its options and the storage, then start the job.
 
-    ``session`` stays open afterwards. If ``session`` is None, the job gets a separate session. ``link`` is the control link of
-    the run. The link is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. Raise
-    GraphError, ConfigError, CheckpointError, RestoreError or SlotError. If ``launch`` raises one of these errors, the job and its
-    checkpoints are unchanged.
+    If ``session`` is None, the job gets a separate session. ``session`` stays open afterwards. If ``close_session`` is True,
+    ``session`` is closed when the job has ended, or when ``launch`` raises an error. ``link`` is the control link of the run. The
+    link is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. ``listeners`` observe the
+    job. Raise GraphError, ConfigError, CheckpointError, RestoreError or SlotError. If ``launch`` raises one of these errors, the
+    job and its checkpoints are unchanged.
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
@@ -83,14 +91,15 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
         )
     probe_storage(storage)
     restored = find_start(storage, job.name, options.start).manifest
-    own = session or session_for(options, job.name)
+    if session is None:
+        session, close_session = session_for(options, job.name), True
     try:
-        with own.planning():
+        with session.planning():
             _stage_queries(job, _staging_directories(job.name, storage, options), restored)
-        return _launch(job, storage, options, own, link, close_session=session is None)
+        return _launch(job, storage, options, session, link, listeners, close_session=close_session)
     except BaseException:
-        if session is None:
-            own.close()
+        if close_session:
+            session.close()
         raise
 
 
@@ -110,6 +119,7 @@ def _launch(
     options: RunOptions,
     session: LazySession,
     link: RunLink | None,
+    listeners: Sequence[Listener],
     *,
     close_session: bool,
 ) -> RunningJob:
@@ -130,9 +140,10 @@ def _launch(
         first,
         storage=storage,
         code=code,
-        spark=session.get(),
+        session=session,
         end_session=session.close if close_session else lambda: None,
         link=link,
+        listeners=listeners,
         options=options,
     )
 
@@ -144,9 +155,10 @@ def _start(
     *,
     storage: CheckpointStorage,
     code: Mapping[str, bytes],
-    spark: SparkSession,
+    session: LazySession,
     end_session: Callable[[], None],
     link: RunLink | None,
+    listeners: Sequence[Listener],
     options: RunOptions,
 ) -> RunningJob:
     """Start slots and coordinator.
@@ -155,6 +167,7 @@ def _start(
     """
     run = secrets.randbits(63)
     secret = secrets.token_bytes(32)
+    spark = session.get()
     address = driver_address(spark)
     server = ControlServer(
         JobCredentials(secret, plan.job),
@@ -182,14 +195,22 @@ def _start(
         for callback in tuple(loss_callbacks):
             callback(loss.reason)
 
-    pool = SlotPool(spark, plan.graph.slots, bootstrap, spares=options.spares, on_loss=on_loss)
+    pool = SlotPool(
+        spark,
+        plan.graph.slots,
+        bootstrap,
+        spares=options.spares,
+        on_loss=on_loss,
+        context=session.context,
+        occupied=session.occupied,
+    )
     marker = SharedStorageMarker(storage, plan.job, run)
     try:
         marker.write()
         earlier_markers = marker.other_markers()
         pool.start()
         planned = plan_again()
-        coordinator, progress = _coordinator(planned, first, storage, options, server, pool, link)
+        coordinator, progress = _coordinator(planned, first, storage, options, server, pool, link, listeners)
     except BaseException:
         pool.close(grace_s=0.0)
         server.close()
@@ -253,6 +274,7 @@ def _coordinator(
     server: ControlServer,
     pool: SlotPool,
     link: RunLink | None,
+    more_listeners: Sequence[Listener],
 ) -> tuple[Coordinator, JobProgress]:
     plan, start = planned.plan, planned.start
     progress = JobProgress(
@@ -261,7 +283,7 @@ def _coordinator(
     )
     runner = EffectRunner(plan, storage, start.log, abandonable=abandonable_checkpoints(options.start))
     slots = SlotControl(replace=pool.replace, release=pool.release)
-    listeners: list[Listener] = [progress]
+    listeners: list[Listener] = [progress, *more_listeners]
     if link is not None:
         listeners.append(link.reporter(codec.to_json(plan.graph), len(tuple(plan.graph.subtasks()))))
     return Coordinator(planned.job_master(first), server, runner, listeners, slots), progress

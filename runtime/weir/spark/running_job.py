@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
+
+from pyspark import InheritableThread
 
 from weir.connectors.base import Committer
 from weir.coordinator.loop import Coordinator
@@ -34,7 +35,7 @@ class JobResult:
 
 
 class RunningJob:
-    """A running job. Only one thread may call ``wait``. Any thread may call the other methods."""
+    """A running job. Any thread may call the methods."""
 
     def __init__(
         self,
@@ -52,7 +53,8 @@ class RunningJob:
         self.notes = notes
         self._result: JobResult | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="weir-coordinator", daemon=True)
+        # InheritableThread closes the connection to the JVM that belongs to the thread.
+        self._thread = InheritableThread(target=self._run, name="weir-coordinator", daemon=True)
         self._thread.start()
 
     def progress(self) -> ProgressSnapshot:
@@ -68,10 +70,22 @@ class RunningJob:
     def savepoint(self) -> None:
         self._coordinator.savepoint()
 
+    def checkpoint(self) -> None:
+        self._coordinator.checkpoint()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the job has not ended."""
+        return self._thread.is_alive()
+
+    def join(self, timeout_s: float | None) -> None:
+        """Wait until the job has ended, at most ``timeout_s`` seconds. Unlike ``wait``, raise no error."""
+        self._thread.join(timeout_s)
+
     def wait(self, timeout_s: float | None = None) -> JobResult | None:
         """Wait until the job has ended. Return None if the job is still running after ``timeout_s``."""
-        self._thread.join(timeout_s)
-        if self._thread.is_alive():
+        self.join(timeout_s)
+        if self.is_alive:
             return None
         if self._error is not None:
             raise self._error

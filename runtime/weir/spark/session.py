@@ -29,7 +29,15 @@ from weir.graph.schema import encode_schema
 from weir.spark import jvm, staging
 from weir.spark.java_home import find_java
 from weir.spark.jvm import error_summary
-from weir.spark.settings import FIXED, is_loopback, is_secret, reject_unsupported, require_python_memory, session_settings
+from weir.spark.settings import (
+    FIXED,
+    is_local,
+    is_loopback,
+    is_secret,
+    reject_unsupported,
+    require_python_memory,
+    session_settings,
+)
 
 _PREFIX = "weir-spark-"
 _LOCK = "owner.lock"
@@ -109,7 +117,8 @@ def open_session(
     if SparkContext._active_spark_context is not None:
         raise ConfigError(
             f"A Spark session already runs in this process ({SparkContext._active_spark_context.appName}), and its settings cannot be "
-            "changed. Stop that session before the job starts, or start the job with `weir run`."
+            "changed. Stop that session before the job starts, start the job with `weir run`, or pass the session to weir.run "
+            "(spark=)."
         )
     extra = _conf_file(os.environ.get(CONF_FILE)) | dict(extra_conf or {})
     scratch = ScratchDirectory()
@@ -143,8 +152,15 @@ def close_session(spark: SparkSession) -> None:
             scratch.close()
 
 
+def is_own_session(context: SparkContext) -> bool:
+    """Return whether ``open_session`` has opened the session of ``context``."""
+    return id(context) in _scratch
+
+
 def driver_address(spark: SparkSession) -> DriverAddress:
     conf = spark.sparkContext.getConf()
+    if is_local(str(spark.sparkContext.master)):
+        return DriverAddress(bind="127.0.0.1", advertise="127.0.0.1")
     advertise = conf.get("spark.driver.host") or "127.0.0.1"
     return DriverAddress(bind=conf.get("spark.driver.bindAddress") or advertise, advertise=advertise)
 
@@ -173,7 +189,8 @@ def _conf(settings: Mapping[str, str]) -> SparkConf:
 
 def _set_environment(master: str) -> None:
     """Set the environment variables of this process that pyspark and the JVM launcher read."""
-    find_java()
+    if not jvm.belongs_to_spark_submit():
+        find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     # pyspark reads some of the fixed settings from the environment.
@@ -217,6 +234,16 @@ class LazySession:
         self._app_name = app_name
         self._conf = dict(conf)
         self._session: SparkSession | None = None
+
+    @property
+    def context(self) -> SparkContext:
+        """The context that submits the slots."""
+        return self.get().sparkContext
+
+    @property
+    def occupied(self) -> int:
+        """The number of task slots that other jobs in the session use."""
+        return 0
 
     def get(self) -> SparkSession:
         if self._session is None:

@@ -34,6 +34,18 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 """Unsupported settings. A name that ends in a dot is a prefix of settings."""
 
+EXISTING_SESSION = tuple(
+    name
+    for name in FIXED
+    if name.startswith(("spark.speculation", "spark.dynamicAllocation", "spark.task.reaper", "spark.exclude"))
+)
+"""The settings in ``FIXED`` that an existing session must not change. The other settings in ``FIXED`` make a session safer or
+faster, and the owner of an existing session decides about them. ``session_problems`` checks authentication separately."""
+
+TASK_FAILURES_LIMIT = 100
+"""In an existing session, ``spark.task.maxFailures`` must not be higher, because Spark would retry a slot that cannot be unpickled
+for a long time before the job fails."""
+
 TASK_FAILURES_MAX = 4
 """After this many losses of a slot, its Spark job fails, and the slot pool submits the job again. After each earlier loss, Spark
 itself restarts the slot immediately.
@@ -41,7 +53,7 @@ itself restarts the slot immediately.
 Without a limit, Spark would forever retry a DataFrame source whose code raises an error, or a slot that cannot be unpickled.
 """
 
-_WORKER_ENVIRONMENT = {
+WORKER_ENVIRONMENT = {
     # A slot uses one thread. Thread pools of the host's size in every slot would compete for cores.
     "POLARS_MAX_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
@@ -61,11 +73,9 @@ _DEFAULTS = {
     "spark.python.task.killTimeout": "100ms",
     "spark.python.daemon.module": "weir.spark.daemon",
     "spark.ui.showConsoleProgress": "false",
-    # Stage timestamps in the type of Arrow and Parquet, not in Spark's legacy INT96.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # With a fixed time zone, a query has the same meaning on every host.
     "spark.sql.session.timeZone": "UTC",
-    **{f"spark.executorEnv.{name}": value for name, value in _WORKER_ENVIRONMENT.items()},
+    **{f"spark.executorEnv.{name}": value for name, value in WORKER_ENVIRONMENT.items()},
 }
 
 _CLUSTER_DEFAULTS = {
@@ -136,6 +146,57 @@ def reject_unsupported(conf: Mapping[str, str], *, where: str) -> None:
         for name, reason in UNSUPPORTED.items():
             if setting == name or (name.endswith(".") and setting.startswith(name)):
                 raise ConfigError(f"{where}: {setting} is not supported: {reason}. Remove it.")
+
+
+def session_problems(conf: Mapping[str, str], *, trusted_network: bool) -> list[str]:
+    """Return one sentence for each setting of an existing session with which slots cannot run, or cannot run safely.
+
+    ``conf`` are all settings of the session, including ``spark.master``. ``trusted_network``: the user has confirmed that only
+    trusted hosts can reach the ports of the cluster.
+    """
+    master = conf.get("spark.master", "")
+    problems = []
+    for name in EXISTING_SESSION:
+        needed, reason = FIXED[name]
+        if name in conf and conf[name].strip().lower() != needed:
+            problems.append(f"{name} is {conf[name]}, but {reason}. Set {name}={needed}.")
+    for name in conf:
+        for prefix, reason in UNSUPPORTED.items():
+            if name == prefix or (prefix.endswith(".") and name.startswith(prefix)):
+                problems.append(f"{name} is set, but {reason}. Remove it.")
+    kills_idle_workers = _is_true(conf, "spark.python.worker.killOnIdleTimeout")
+    if kills_idle_workers and conf.get("spark.python.worker.idleTimeoutSeconds", "0").strip() not in ("0", "0s"):
+        name = "spark.python.worker.killOnIdleTimeout"
+        problems.append(f"{name} is true, but {FIXED[name][1]}. Set {name}=false.")
+    failures = conf.get("spark.task.maxFailures", "")
+    if failures.isdecimal() and int(failures) > TASK_FAILURES_LIMIT:
+        problems.append(
+            f"spark.task.maxFailures is {failures}, so Spark would restart a broken slot {failures} times before the job fails. "
+            f"Set spark.task.maxFailures={TASK_FAILURES_MAX}."
+        )
+    if not is_local(master) and not trusted_network:
+        problems += _network_problems(conf)
+    try:
+        require_python_memory(master, conf)
+    except ConfigError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _network_problems(conf: Mapping[str, str]) -> list[str]:
+    advice = "or pass trusted_network=True if only trusted hosts can reach the network of the cluster."
+    problems = []
+    if not _is_true(conf, "spark.authenticate"):
+        reason = FIXED["spark.authenticate"][1]
+        problems.append(f"spark.authenticate is not true. {reason}. Set spark.authenticate=true and {AUTH_SECRET}, {advice}")
+    if not _is_true(conf, "spark.network.crypto.enabled") and not _is_true(conf, "spark.ssl.rpc.enabled"):
+        name = "spark.network.crypto.enabled"
+        problems.append(f"{name} is not true, but {FIXED[name][1]}. Set {name}=true, {advice}")
+    return problems
+
+
+def _is_true(conf: Mapping[str, str], name: str) -> bool:
+    return conf.get(name, "").strip().lower() == "true"
 
 
 def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[str, str], scratch: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import Self, TypeAlias
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-from pyspark import InheritableThread
+from pyspark import InheritableThread, SparkContext
 from pyspark.sql import SparkSession
 
 from weir.errors import SlotError
@@ -28,6 +28,8 @@ from weir.spark.spark_task import SlotEnd, SlotEntryPoint, run_slot_task, touch_
 
 _POLL_S = 0.05
 
+CAPACITY_S = 30.0
+"""Default maximum time to wait for free task slots of a cluster."""
 STABLE_S = 10.0
 """A slot that ran at least this long had started successfully, so its earlier failures no longer count."""
 RAISES_MAX = 3
@@ -55,8 +57,9 @@ def capacity(spark: SparkSession) -> Capacity:
     return Capacity(executors=len(executors), task_slots=sum(executors))
 
 
-def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
-    """Wait at most ``timeout_s`` seconds until a cluster has ``slots + spares`` task slots. Return the capacity of the cluster.
+def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float, occupied: int = 0) -> Capacity:
+    """Wait at most ``timeout_s`` seconds until a cluster has ``slots + spares`` task slots. Return the capacity of the cluster, without the
+    ``occupied`` task slots of other jobs in the session.
 
     The wait is needed because the executors of a cluster start one by one. Spark starts the remaining slots as soon as the
     cluster has room for them. A local master has a fixed number of task slots, so raise
@@ -64,21 +67,27 @@ def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: f
     """
     deadline = time.monotonic() + timeout_s
     waits = not is_local(str(spark.sparkContext.master))
-    while (available := capacity(spark)).task_slots < slots + spares and waits and time.monotonic() < deadline:
+    while (available := _unoccupied(spark, occupied)).task_slots < slots + spares and waits and time.monotonic() < deadline:
         time.sleep(_POLL_S)
     if available.task_slots < slots:
-        shortage = _shortage(spark, available, slots=slots, spares=spares)
+        shortage = _shortage(spark, available, slots=slots, spares=spares, occupied=occupied)
         if not waits:
             raise SlotError(shortage)
         log.warning("waiting for executors", waited_s=timeout_s, reason=shortage)
     return available
 
 
-def _shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int) -> str:
+def _unoccupied(spark: SparkSession, occupied: int) -> Capacity:
+    total = capacity(spark)
+    return Capacity(executors=total.executors, task_slots=max(0, total.task_slots - occupied))
+
+
+def _shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int, occupied: int) -> str:
     spare = f" and {spares} spare" if spares else ""
+    others = f", besides the {occupied} that other Weir jobs in this session use" if occupied else ""
     return (
         f"Too few slots: the job needs {slots} slots{spare}, one core each, but {spark.sparkContext.master} offers "
-        f"{available.task_slots} on {available.executors} executors. Lower the parallelism, or give the application more cores "
+        f"{available.task_slots} on {available.executors} executors{others}. Lower the parallelism, or give the application more cores "
         "(local[N]; spark.cores.max and spark.executor.cores; spark.executor.instances)."
     )
 
@@ -163,11 +172,17 @@ class SlotPool:
         entry: SlotEntryPoint = ENTRY,
         on_loss: Callable[[SlotLoss], None] = lambda loss: None,
         on_failure: Callable[[SlotError], None] | None = None,
-        capacity_timeout_s: float = 30.0,
+        capacity_timeout_s: float = CAPACITY_S,
+        context: SparkContext | None = None,
+        occupied: int = 0,
     ) -> None:
+        """``context``: the context that submits the slots (default: the context of ``spark``). ``occupied``: the number of task
+        slots that other jobs in the session use."""
         if slots < 1 or spares < 0:
             raise AssertionError(f"{slots} slots and {spares} spares")
         self._spark = spark
+        self._context = context or spark.sparkContext
+        self._occupied = occupied
         self._slots = slots
         self._spares = spares
         self._bootstrap = bootstrap
@@ -191,7 +206,13 @@ class SlotPool:
         """
         if self._threads:
             raise AssertionError("started already")
-        available = await_capacity(self._spark, slots=self._slots, spares=self._spares, timeout_s=self._capacity_timeout_s)
+        available = await_capacity(
+            self._spark,
+            slots=self._slots,
+            spares=self._spares,
+            timeout_s=self._capacity_timeout_s,
+            occupied=self._occupied,
+        )
         spares = self._spares
         if is_local(str(self._spark.sparkContext.master)):
             spares = min(spares, available.task_slots - self._slots)
@@ -290,7 +311,7 @@ class SlotPool:
 
     def _run_spark_job(self, index: int) -> tuple[SlotEnding, str]:
         """Submit the Spark job of a slot and wait until the job ends."""
-        context = self._spark.sparkContext
+        context = self._context
         try:
             context.setJobGroup(self._job_group(index), f"Weir slot {index} of {self._bootstrap.job}", interruptOnCancel=True)
             context.addJobTag(f"weir-slot-{index}")
@@ -313,7 +334,7 @@ class SlotPool:
 
     def _warm_up(self, available: Capacity) -> None:
         """Start the Python daemon of every executor, so that a replacement for a slot starts within milliseconds."""
-        context = self._spark.sparkContext
+        context = self._context
         context.parallelize(range(available.task_slots), available.task_slots).mapPartitions(touch_rows).count()
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias, cast
 
 from weir.errors import WeirError
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
+from weir.spark.daemon import set_kernel_cache
 
 SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkTaskInfo], None]
 """Runs a slot until it ends. The arguments are the bootstrap, the index of the Spark task, and the ids and host of the Spark
@@ -39,6 +40,7 @@ def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, r
     """
     for _ in rows:
         pass
+    set_kernel_cache()  # in an existing session, Spark uses its own daemon, which does not set the directory
     try:
         resolve(entry)(bootstrap, index, current_spark_task())
     except Exception as error:  # noqa: BLE001  # any error is reported to the driver

@@ -99,10 +99,23 @@ def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):
-        with _translated(f"staging a DataFrame into {directory}", InputError):
+        with _translated(f"staging a DataFrame into {directory}", InputError), _arrow_timestamps(frame.sparkSession):
             # Overwrite the rows of an interrupted staging.
             frame.write.mode("overwrite").option("compression", "zstd").parquet(directory)
     return directory, schema
+
+
+@contextmanager
+def _arrow_timestamps(spark: SparkSession) -> Iterator[None]:
+    """Write timestamps in the type of Arrow and Parquet, not in Spark's legacy INT96. Restore the setting of the session at the
+    end, because the session can belong to the user."""
+    name = "spark.sql.parquet.outputTimestampType"
+    before = str(spark.conf.get(name))
+    spark.conf.set(name, "TIMESTAMP_MICROS")
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
 
 
 def _nullable(schema: StructType) -> StructType:

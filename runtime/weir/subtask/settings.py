@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TextIO, cast
 
 import structlog
 
@@ -39,6 +43,36 @@ def configure_logs(settings: LogSettings) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def configure_driver_logs(settings: LogSettings | None = None) -> None:
+    """Like ``configure_logs``, but a write to standard error that fails has no effect. The coordinator logs from its loop, and an
+    error of a log call would end the loop."""
+    configure_logs(settings or LogSettings())
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _BestEffortStream())))
+
+
+@contextmanager
+def ignore_broken_streams() -> Iterator[None]:
+    """Ignore errors of writes to standard error, because a closed terminal or pipe must not stop a running job."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError):
+        # Standard error is a broken pipe or a closed file, or a signal handler wrote to it during another write.
+        pass
+
+
+class _BestEffortStream(io.TextIOBase):
+    """The current standard error of this process. A write that fails has no effect and raises no error."""
+
+    def write(self, text: str, /) -> int:
+        with ignore_broken_streams():
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with ignore_broken_streams():
+            sys.stderr.flush()
 
 
 SAMPLE_MS = 24_000

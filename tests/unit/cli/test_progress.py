@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from weir.cli.progress import RateMeter, describe
-from weir.coordinator.progress import JobProgress
+from weir.coordinator.progress import JobProgress, RateMeter, describe
 from weir.kernel.effects import Report
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import Generation, SlotIndex

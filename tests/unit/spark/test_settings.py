@@ -12,6 +12,7 @@ from weir.spark.settings import (
     is_secret,
     reject_unsupported,
     require_python_memory,
+    session_problems,
     session_settings,
     spark_master,
 )
@@ -95,3 +96,40 @@ def test_on_yarn_and_kubernetes_the_python_memory_must_be_set(master: str) -> No
 @pytest.mark.parametrize("master", ["local[2,4]", "spark://host:7077"])
 def test_masters_other_than_yarn_and_kubernetes_need_no_setting_for_the_python_memory(master: str) -> None:
     require_python_memory(master, {})
+
+
+SAFE = {"spark.master": "spark://host:7077", "spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"spark.network.crypto.enabled": "false", "spark.ssl.rpc.enabled": "true"}, {"spark.ui.enabled": "true", "spark.task.cpus": "2"},
+     {"spark.speculation": "FALSE", "spark.task.maxFailures": "1"}, {"spark.python.worker.killOnIdleTimeout": "true"},
+     {"spark.python.use.daemon": "false", "spark.sql.session.timeZone": "Asia/Tokyo"}],
+)  # fmt: skip
+def test_a_session_of_the_user_may_have_other_settings_than_a_session_of_weir(changed: dict[str, str]) -> None:
+    assert session_problems(SAFE | changed, trusted_network=False) == []
+    assert session_problems({"spark.master": "local[2]"}, trusted_network=False) == []
+
+
+def test_all_settings_that_slots_cannot_run_with_are_reported_with_their_remedies() -> None:
+    conf = {
+        "spark.master": "yarn",
+        "spark.speculation": "true",
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.task.reaper.enabled": "true",
+        "spark.excludeOnFailure.enabled": "true",
+        "spark.barrier.sync.timeout": "5s",
+        "spark.remote": "sc://host",
+        "spark.python.worker.killOnIdleTimeout": "true",
+        "spark.python.worker.idleTimeoutSeconds": "60",
+        "spark.task.maxFailures": "2147483647",
+    }
+    problems = session_problems(conf, trusted_network=False)
+    remedies = ["spark.speculation=false.", "spark.dynamicAllocation.enabled=false.", "spark.task.reaper.enabled=false.",
+                "spark.excludeOnFailure.enabled=false.", "Remove it.", "Remove it.", "spark.python.worker.killOnIdleTimeout=false.",
+                "spark.task.maxFailures=4.", "trusted_network=True", "trusted_network=True", "spark.executor.pyspark.memory=4g"]  # fmt: skip
+    assert len(problems) == len(remedies)
+    for problem, remedy in zip(problems, remedies, strict=True):
+        assert remedy in problem
+    assert len(session_problems(conf, trusted_network=True)) == len(problems) - 2
