@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import fields
 from importlib import import_module
 from logging import ERROR
 from pathlib import Path
@@ -52,13 +53,15 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
     }
     try:
         measured_run: Any = import_module("bench.measured_run")
-        interval_ms = _source_interval_ms(workload, slots, request["buffer_timeout_ms"])
         settings = measured_run.RunSettings
-        options |= {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
     except ImportError:  # a commit before this module was renamed
         measured_run = import_module("bench.measuring")
-        interval_ms = PACED_MS
         settings = measured_run.Setting
+    known = {one.name for one in fields(settings)}
+    newer = {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
+    options |= {name: value for name, value in newer.items() if name in known}
+    has_buffers = "buffer_timeout_ms" in known
+    interval_ms = _source_interval_ms(workload, slots, request["buffer_timeout_ms"]) if has_buffers else PACED_MS
     run = measured_run.measure(workload, settings(**options), session, directory)
     cores = (run.cpu.slots + run.cpu.driver) / run.watched_s
     return {
