@@ -68,7 +68,9 @@ def checkout(commit: str, directory: Path) -> Iterator[Path]:
     """Check out ``commit`` into a temporary work tree."""
     tree = directory / f"tree-{commit}"
     subprocess.run(
-        ["git", "-C", str(ROOT), "worktree", "add", "--force", "--detach", str(tree), commit], check=True, stdout=sys.stderr
+        ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--force", "--detach", str(tree), commit],
+        check=True,
+        stdout=sys.stderr,
     )
     try:
         yield tree

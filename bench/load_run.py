@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import fields
 from importlib import import_module
 from logging import ERROR
 from pathlib import Path
@@ -52,20 +53,22 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
     }
     try:
         measured_run: Any = import_module("bench.measured_run")
-        interval_ms = _source_interval_ms(workload, slots, request["buffer_timeout_ms"])
         settings = measured_run.RunSettings
-        options |= {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
     except ImportError:  # a commit before this module was renamed
         measured_run = import_module("bench.measuring")
-        interval_ms = PACED_MS
         settings = measured_run.Setting
+    known = {one.name for one in fields(settings)}
+    newer = {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
+    options |= {name: value for name, value in newer.items() if name in known}
+    has_buffers = "buffer_timeout_ms" in known
+    interval_ms = source_interval_ms(workload, slots, request["buffer_timeout_ms"]) if has_buffers else PACED_MS
     run = measured_run.measure(workload, settings(**options), session, directory)
     cores = (run.cpu.slots + run.cpu.driver) / run.watched_s
     return {
         "cores": round(cores, 3),
         "slot_cores": round(run.cpu.slots / run.watched_s, 3),
         "records_per_s": round(run.records / run.seconds) if run.records else 0,
-        **_latency(run.totals, interval_ms),
+        **latency(run.totals, interval_ms),
         "checkpoints": len(run.checkpoints),
         "checkpoint_ms_avg": round(sum(one.end_to_end_ms for one in run.checkpoints) / max(1, len(run.checkpoints)), 1),
         "alignment_ms_max": max((one.alignment_ms_max for one in run.checkpoints), default=None),
@@ -73,7 +76,7 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
     }
 
 
-def _source_interval_ms(workload: Any, slots: int, buffer_timeout_ms: float | None) -> float:
+def source_interval_ms(workload: Any, slots: int, buffer_timeout_ms: float | None) -> float:
     """Return the time between two batches of a source with a rate."""
     from weir.graph.compile import compile_graph
     from weir.subtask.channels import buffer_ns_of
@@ -82,7 +85,7 @@ def _source_interval_ms(workload: Any, slots: int, buffer_timeout_ms: float | No
     return buffer_ns_of(graph, buffer_timeout_ms) / 1e6 or PACED_MS
 
 
-def _latency(totals: Any, interval_ms: float) -> dict[str, float | None]:
+def latency(totals: Any, interval_ms: float) -> dict[str, float | None]:
     """Return the latency since the emission, and an estimate of the latency since the creation of a record."""
     p50, p99 = totals.latency_ms(0.5), totals.latency_ms(0.99)
     return {

@@ -35,7 +35,7 @@ from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
 from weir.storage.state_files import StateReader
-from weir.subtask.channels import FULL_LIMITS, ChannelLimits, Outputs, RemoteOutput
+from weir.subtask.channels import FULL_LIMITS, ChannelLimits, InputChannel, Outputs, RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
 from weir.testing.sim.sinks import SimCommitter, SimFold
@@ -132,6 +132,13 @@ def leaves_buffered_rows_at_the_end_of_input() -> Iterator[None]:
         broadcast(self, kind, argument)
 
     with patch.object(Outputs, "broadcast", broadcast_event):
+        yield
+
+
+@mutant
+def lets_batches_wait_that_use_up_the_credit() -> Iterator[None]:
+    """A receiver waits for more batches while the sender of a batch waits for credit. No source finishes its step in time."""
+    with patch.object(InputChannel, "must_be_read", property(lambda self: self.control_events > 0)):
         yield
 
 

@@ -44,6 +44,13 @@ def _chained_with_two_slots_only() -> dict[str, Any]:
 SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
     "gives_each_channel_a_full_window": {"row_bytes": 300_000, "rows_max": 6, "network_bytes": 1_000_000},
+    "lets_batches_wait_that_use_up_the_credit": {
+        "row_bytes": 300_000,
+        "rows_max": 1,
+        "held_max": 4,
+        "network_bytes": 1_000_000,
+        "buffer_timeout_ms": 25,
+    },
     "restores_keys_of_other_subtasks": {"rescales": True},
     "limits_the_duration_of_a_restore": {"restore_step_ns": 250 * MS},
     "does_not_commit_again_on_restore": {

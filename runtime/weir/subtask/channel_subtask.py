@@ -22,7 +22,8 @@ class ChannelSubtask(SubtaskRuntime):
 
     A small batch waits until every channel that has delivered a batch lately delivers its next batch, but at most ``buffer_ns``.
     The subtask then processes one joined batch instead of one batch per channel. Batches do not wait while a control event is
-    waiting or while the subtask aligns, so they do not delay a barrier.
+    waiting or while the subtask aligns, so they do not delay a barrier. Batches that take much of the credit of their channel do not
+    wait either, because a sender without credit cannot finish its step, and takes no snapshot before.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class ChannelSubtask(SubtaskRuntime):
             if head.kind is not FrameKind.DATA:
                 return Work.ANY_TIME
             work = Work.NEEDS_ROOM
-            due |= channel.control_events > 0
+            due |= channel.must_be_read
         if work is Work.NONE:
             self._waiting_since_ns, self._reading = None, False
         elif not self._reading:

@@ -131,6 +131,11 @@ class InputChannel:
         return self._bytes_held
 
     @property
+    def must_be_read(self) -> bool:
+        """Whether the channel contains a control event, or batches whose credit the sender can need."""
+        return self.control_events > 0 or self._bytes_held >= self._credit_return_bytes
+
+    @property
     def head(self) -> Frame | None:
         return self._frames[0] if self._frames else None
 

@@ -28,7 +28,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
-from weir.subtask.channels import BUFFER_ROWS_ENOUGH
+from weir.subtask.channels import BUFFER_ROWS_ENOUGH, CREDIT_PARTS, WINDOW_BYTES
 from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
 from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
@@ -343,8 +343,8 @@ class Rounds:
         self.bench.turns()
         self.keyed.batches.clear()
 
-    def arrive(self, channel: ChannelId, *rows: object) -> None:
-        frame = data(channel, self._sequences[channel], Rows(*rows))
+    def arrive(self, channel: ChannelId, *rows: object, nbytes: int = 8) -> None:
+        frame = data(channel, self._sequences[channel], Rows(*rows, nbytes=nbytes))
         self._sequences[channel] += 1
         deployment = self.bench.runtime._deployment
         assert deployment is not None
@@ -389,6 +389,12 @@ def test_a_batch_with_enough_rows_does_not_wait() -> None:
     rounds = Rounds()
     rounds.arrive(FROM_PEER, *range(BUFFER_ROWS_ENOUGH))
     assert len(rounds.keyed.batches) == 1
+
+
+def test_a_batch_that_takes_much_of_the_credit_of_its_channel_does_not_wait() -> None:
+    rounds = Rounds()
+    rounds.arrive(FROM_PEER, "a", nbytes=WINDOW_BYTES // CREDIT_PARTS)
+    assert rounds.keyed.batches == [("a",)]
 
 
 def test_a_batch_does_not_delay_the_barrier_behind_it() -> None:

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.abs6 import Abs6
+from bench.load import parse
+from bench.load_run import PACED_MS, latency, source_interval_ms
+from weir.connectors.stats_sink import Totals
+
+
+def test_rates_are_numbers_or_shares_of_the_maximum() -> None:
+    options = parse(["--slots", "2,16", "--rates", "0,30000,half,tenth,max", "--seconds", "5"])
+    assert options.slots == [2, 16] and options.rates == ["0", "30000", "half", "tenth", "max"]
+
+
+@pytest.mark.parametrize("arguments", [["--rates", "fast"], ["--rates", "-1"], ["--slots", "0"], ["--seconds", "1"]])
+def test_invalid_arguments_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        parse(arguments)
+    assert refused.value.code == 2 and arguments[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("slots", "timeout_ms", "interval_ms"), [(2, None, 16), (16, None, 48), (2, 0, PACED_MS), (16, 7.5, 7.5)]
+)
+def test_a_source_with_a_rate_emits_once_per_buffer_timeout(slots: int, timeout_ms: float | None, interval_ms: float) -> None:
+    assert source_interval_ms(Abs6(7, rate=1_000, timed=True), slots, timeout_ms) == interval_ms
+
+
+def test_the_latency_since_the_creation_includes_the_wait_in_the_source() -> None:
+    totals = Totals(rows=100, latency={"160": 98, "208": 2})  # 16 buckets per octave of microseconds
+    measured = latency(totals, 20.0)
+    assert measured["p50_ms"] == measured["emission_p50_ms"] + 10  # type: ignore[operator]  # measured
+    assert measured["p99_ms"] == measured["emission_p99_ms"] + 20  # type: ignore[operator]  # measured
+    assert measured["emission_p99_ms"] > measured["emission_p50_ms"]  # type: ignore[operator]  # measured
+    assert latency(Totals(), 20.0)["p50_ms"] is None
