@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import structlog
-from pyspark import SparkConf, SparkContext
+from py4j.protocol import Py4JError
+from pyspark import InheritableThread, SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from weir.api.job import Job
@@ -197,29 +200,39 @@ def _start_mode(
 def _stop_before_jvm(run: JobRun) -> None:
     """When the JVM of spark-submit gets SIGTERM, stop the job with a final checkpoint before Spark ends.
 
-    spark-submit is the parent of this process, and the driver's JVM. Without this hook, SIGTERM to spark-submit would end Spark at
-    once. The hook has no effect if the job has already ended.
+    spark-submit is the parent of this process, and the driver's JVM. Without a hook, SIGTERM to spark-submit would end Spark at once.
+    The hook in the JVM waits until this process closes a pipe. The system also closes the pipe if this process dies, so the hook
+    never waits for a dead process. A callback from Java would need a port without authentication.
     """
-    from pyspark.java_gateway import ensure_callback_server_started
+    java: Any = SparkContext._jvm
+    directory = tempfile.mkdtemp(prefix="weir-shutdown-")
+    try:
+        path = os.path.join(directory, "pipe")
+        os.mkfifo(path, 0o600)
+        pipe = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        end_of_pipe = java.java.io.FileInputStream(path)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    # A RedirectThread reads its input until the end.
+    hook = java.org.apache.spark.util.RedirectThread(
+        end_of_pipe, java.java.io.OutputStream.nullOutputStream(), "weir-shutdown", False
+    )
+    hooks = java.org.apache.hadoop.util.ShutdownHookManager.get()
+    hooks.addShutdownHook(hook, _HOOK_PRIORITY, SHUTDOWN_S, java.java.util.concurrent.TimeUnit.SECONDS)
 
-    ensure_callback_server_started(SparkContext._gateway)
-    jvm_view: Any = SparkContext._jvm
-    hook = jvm_view.java.lang.Thread(_JavaRunnable(run.end_with_process))
-    hooks = jvm_view.org.apache.hadoop.util.ShutdownHookManager.get()
-    hooks.addShutdownHook(hook, _HOOK_PRIORITY, SHUTDOWN_S, jvm_view.java.util.concurrent.TimeUnit.SECONDS)
+    def watch() -> None:
+        try:
+            with suppress(Py4JError):
+                while run.is_active and not hooks.isShutdownInProgress():
+                    run.join(_REFRESH_S)
+                if run.is_active:
+                    run.end_with_process()
+                elif not hooks.isShutdownInProgress():
+                    hooks.removeShutdownHook(hook)
+        finally:
+            os.close(pipe)
 
-
-class _JavaRunnable:
-    """A java.lang.Runnable that calls ``action``."""
-
-    def __init__(self, action: Callable[[], None]) -> None:
-        self._action = action
-
-    def run(self) -> None:
-        self._action()
-
-    class Java:
-        implements = ["java.lang.Runnable"]
+    InheritableThread(target=watch, name="weir-shutdown", daemon=True).start()
 
 
 class JobRun:
@@ -350,6 +363,10 @@ class JobRun:
     recentProgress = recent_progress
     awaitTermination = await_termination
 
+    def join(self, timeout_s: float) -> None:
+        """Wait until the job has ended, at most ``timeout_s`` seconds. Raise no error, and show nothing."""
+        self._running.join(timeout_s)
+
     def end_with_process(self) -> None:
         """Stop the job with a final checkpoint, and wait at most SHUTDOWN_S seconds. Raise no error."""
         self._running.suspend()
@@ -362,7 +379,7 @@ class JobRun:
         return notebook.render(self.name, self.status["message"], self.recent_progress)
 
     def _ipython_display_(self) -> None:
-        notebook.display_until(self, lambda: not self.is_active, self._running.join)
+        notebook.display_until(self, lambda: not self.is_active, self.join)
 
     def _ended(self) -> str | None:
         """Return one line about the end of the job, or None if the job is running."""

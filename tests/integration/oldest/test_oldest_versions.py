@@ -26,10 +26,13 @@ def python() -> Path:
     return oldest_environment()
 
 
-def environment() -> dict[str, str]:
+def environment(python: Path) -> dict[str, str]:
+    """Return the environment variables of a driver. Compiled kernels have a separate cache, because two versions of numba delete
+    each other's kernels in a shared cache."""
     find_java()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    return kept | {"PYTHONPATH": os.pathsep.join((str(ROOT / "runtime"), str(JOB.parent), str(ROOT / "tests")))}
+    path = os.pathsep.join((str(ROOT / "runtime"), str(JOB.parent), str(ROOT / "tests")))
+    return kept | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(python.parents[1] / "numba")}
 
 
 def test_the_environment_has_the_lowest_versions_that_pyproject_allows(python: Path) -> None:
@@ -43,7 +46,7 @@ def test_a_job_survives_the_kill_of_a_slot_and_of_its_driver_and_resumes_in_a_se
 ) -> None:
     numbers(tmp_path / "input")
     command = [str(python), "-m", "weir.cli", "run", *arguments(tmp_path), "--interval", "200ms", "--log-format", "json"]
-    options = {"env": environment(), "cwd": tmp_path, "stdin": subprocess.DEVNULL}
+    options = {"env": environment(python), "cwd": tmp_path, "stdin": subprocess.DEVNULL}
     with subprocess.Popen([*command, "--verbose", "--set", "rate=100"], stderr=subprocess.PIPE, **options) as driver:  # type: ignore[call-overload]
         logged = events(driver)
         next(event for event in logged if event["event"] == "checkpoint completed")
