@@ -5,15 +5,17 @@ slots are simulated: they answer each message at once, with snapshots of realist
 All acknowledgements of a checkpoint arrive at the same time, which is the worst case for the loop. The CPU time excludes that of the
 simulated slots.
 
-With ``--real 32``, the benchmark also runs a job with this number of real slots, in Spark. With ``--memory``, it measures the memory
-of one real slot that is connected to simulated slots. The benchmark appends one JSON object per measurement to
-build/bench/scale.jsonl.
+The benchmark also runs this job with 32 real slots in Spark (``--real``), and measures the memory of one real slot process that has
+connections to simulated slots (``--memory``). It appends one JSON object per measurement to build/bench/scale.jsonl.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import json
+import multiprocessing
 import statistics
 import sys
 import tempfile
@@ -23,13 +25,21 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from logging import ERROR
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+import psutil
+import pyarrow as pa
+import structlog
 
+from bench.abs6 import Abs6
+from bench.measured_run import RunSettings
+from bench.measured_run import measure as measure_run
 from weir import Job, agg, sinks, sources
 from weir.connectors.registry import source_from
 from weir.coordinator.compiled_job import CompiledJob
@@ -43,26 +53,41 @@ from weir.graph.physical import PhysicalGraph
 from weir.kernel.config import CheckpointConfig, JobConfig
 from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobMaster, JobPhase
+from weir.kernel.restore import plan_restore
 from weir.link.reporter import Reporter
 from weir.link.spool import Spool
 from weir.protocol import codec
+from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.channel_state import EdgeSnapshot, PackedInts
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.messages import (
     Acknowledge,
     Cancelled,
+    Deploy,
     Deployed,
     FromSlot,
+    Heartbeat,
+    Lease,
+    Peer,
     Register,
     RequestSplit,
+    SubtaskFailed,
+    decode_from_slot,
     decode_to_slot,
     encode,
 )
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
+from weir.spark.launch import RunOptions, session_for
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout, pack_path
 from weir.storage.local import LocalStorage
-from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, Message
+from weir.storage.probe import SharedStorageMarker
+from weir.subtask.process import SlotProcess
+from weir.subtask.settings import ProcessSettings
+from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
+from weir.transport.exchange import DataExchange
+from weir.transport.handshake import JobCredentials
+from weir.transport.sockets import reserve_descriptors
 
 RESULTS = Path("build/bench/scale.jsonl")
 SHUFFLES = 3
@@ -304,6 +329,7 @@ def measure(slots: int, directory: Path) -> ScaleMeasurement:
     loop.start()
     milestones.wait(lambda: milestones.phase[0] is JobPhase.ALLOCATING)
 
+    gc.freeze()  # as ``weir run`` does
     began_s = clock.cpu_s()
     server.register(range(slots))
     milestones.wait(lambda: milestones.phase[0] is JobPhase.RUNNING)
@@ -352,15 +378,132 @@ def measure(slots: int, directory: Path) -> ScaleMeasurement:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RealSlotsMeasurement:
+    """A job with real slots, and with a checkpoint every second."""
+
+    real_slots: int
+    records_per_s: float
+    checkpoints: int
+    checkpoint_ms_avg: float | None
+    start_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMeasurement:
+    """``slot_rss_mb``: the memory of a slot process after its deployment, when it is connected to ``slots - 1`` simulated slots."""
+
+    slots: int
+    slot_rss_mb: float
+
+
+def measure_real(slots: int, directory: Path) -> RealSlotsMeasurement:
+    session = session_for(RunOptions(checkpoint_dir=str(directory), parallelism=slots), "bench-scale")
+    with contextlib.closing(session):
+        setting = RunSettings(parallelism=slots, interval_ms=1_000, seconds=10.0, warm_up_s=5.0)
+        run = measure_run(Abs6(seed=7), setting, session, directory)
+    if run.wrong is not None:
+        raise SystemExit(f"the result is wrong: {run.wrong}")
+    done = [one.end_to_end_ms for one in run.checkpoints]
+    return RealSlotsMeasurement(slots, run.records_per_s, len(done), statistics.fmean(done) if done else None, run.start_s)
+
+
+SECRET = b"a secret of the benchmark"
+
+
+def measure_memory(slots: int, directory: Path) -> MemoryMeasurement:
+    """Deploy the job to slot 0, which runs in a process of its own. All other slots only connect to it."""
+    job = wide_job()
+    logical, _ = job.to_graph()
+    graph = compile_graph(logical, slots=slots)
+    storage = LocalStorage(directory)
+    SharedStorageMarker(storage, job.name, 1).write()
+    server = ControlServer(
+        JobCredentials(SECRET, job.name), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=print
+    )
+    context = multiprocessing.get_context("spawn")
+    slot = context.Process(target=run_slot, args=(job.name, storage.url, server.port))
+    slot.start()
+    address: Any = context.Queue()
+    peers = context.Process(target=run_peers, args=(job.name, slots, address))
+    peers.start()
+    try:
+        deployed = False
+        while not deployed:
+            for event in server.poll(time.monotonic_ns(), 100_000_000):
+                if isinstance(event, Closed):
+                    raise SystemExit(f"the slot ended: {event.reason}")
+                message = decode_from_slot(event.data) if isinstance(event, Message) else None
+                if isinstance(message, Heartbeat):
+                    server.send(event.peer, encode(Lease(60_000)))
+                elif isinstance(message, Register):
+                    address.put((message.host, message.data_port))
+                    server.send(event.peer, encode(_deploy(graph, slots, message)))
+                elif isinstance(message, SubtaskFailed):
+                    raise SystemExit(f"the slot failed: {message.reason}")
+                deployed |= isinstance(message, Deployed)
+        assert slot.pid is not None
+        return MemoryMeasurement(slots, psutil.Process(slot.pid).memory_info().rss / 1e6)
+    finally:
+        peers.kill()
+        slot.kill()
+        server.close()
+
+
+def _deploy(graph: PhysicalGraph, slots: int, registered: Register) -> Deploy:
+    peers = tuple(Peer(SlotIndex(number), registered.host, registered.data_port) for number in range(slots))
+    new = plan_restore(graph, None)[0]
+    return Deploy(
+        Generation(1), SlotIndex(0), codec.to_json(graph), peers, None, (), new.inputs, new.outputs, (), CheckpointId(1)
+    )
+
+
+def run_slot(job: str, storage_url: str, port: int) -> None:
+    settings = codec.to_json(ProcessSettings(run=1, storage_url=storage_url))
+    assert isinstance(settings, dict)
+    bootstrap = SlotBootstrap(job=job, host="127.0.0.1", port=port, secret=SECRET, settings=settings)
+    SlotProcess(bootstrap, 0, SparkTaskInfo(0, 0, "executor", "host")).run()
+
+
+def _no_schema(edge: int) -> pa.Schema:
+    raise KeyError(edge)
+
+
+def run_peers(job: str, slots: int, address: Any) -> None:
+    """Connect the slots 1 to ``slots - 1`` to slot 0."""
+    reserve_descriptors(5 * slots, process="the simulated slots")
+    target = address.get()
+    peers = []
+    for number in range(1, slots):
+        one = DataExchange(
+            JobCredentials(SECRET, job), host="127.0.0.1", incarnation=f"peer-{number}", log_connection=lambda text: None
+        )
+        one.open_generation(Generation(1), SlotIndex(number), {SlotIndex(0): target}, _no_schema)
+        peers.append(one)
+    while True:
+        for one in peers:
+            one.pump(time.monotonic_ns())
+        time.sleep(0.01)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slots", default="64,256,1024", help="numbers of simulated slots (default: 64,256,1024)")
+    parser.add_argument("--real", type=int, default=32, help="number of real slots (default: 32; 0: none)")
+    parser.add_argument("--memory", default="16,1024", help="numbers of slots for the memory of a slot (default: 16,1024)")
     arguments = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     for slots in (int(one) for one in arguments.slots.split(",") if one):
         with tempfile.TemporaryDirectory(prefix="weir-scale-") as directory:
             measured = measure(slots, Path(directory))
         report(measured)
+    for slots in (int(one) for one in arguments.memory.split(",") if one):
+        with tempfile.TemporaryDirectory(prefix="weir-scale-") as directory:
+            report(measure_memory(slots, Path(directory)))
+    if arguments.real:
+        with tempfile.TemporaryDirectory(prefix="weir-scale-") as directory:
+            report(measure_real(arguments.real, Path(directory)))
 
 
 def report(measured: object) -> None:
