@@ -31,8 +31,8 @@ _running: dict[str, list[ExistingSession]] = {}
 class ExistingSession(LazySession):
     """The session of the user, with the task slots of one job. Call order: check -> occupy -> close."""
 
-    def __init__(self, spark: SparkSession, *, slots: int) -> None:
-        """``slots`` is the number of task slots that the job needs, without spares. Raise ConfigError if ``spark`` is not a
+    def __init__(self, spark: SparkSession, *, slots: int, spares: int) -> None:
+        """The job needs ``slots`` task slots, and uses up to ``spares`` more. Raise ConfigError if ``spark`` is not a
         running classic session."""
         if not isinstance(spark, SparkSession):
             raise ConfigError(
@@ -45,6 +45,8 @@ class ExistingSession(LazySession):
         self._session = spark
         self._context = _slot_context(spark.sparkContext)
         self._job = ("", "")
+        self._held = slots + spares
+        self._free = 0
 
     @property
     def context(self) -> SparkContext:
@@ -52,7 +54,7 @@ class ExistingSession(LazySession):
 
     @property
     def occupied(self) -> int:
-        return sum(other._slots for other in _running.get(self._application, ()) if other is not self)
+        return sum(other._held for other in _running.get(self._application, ()) if other is not self)
 
     def check(self, *, trusted_network: bool) -> None:
         """Check the settings of the session, its task slots, and the Python of its executors. ``session_problems`` describes ``trusted_network``.
@@ -73,6 +75,17 @@ class ExistingSession(LazySession):
                 "(SparkSession.builder.config(NAME, VALUE)). Or stop it and call weir.run without spark=, so that Weir creates a "
                 "session with the right settings."
             )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about the session. Call after ``check``."""
+        if not 0 < self._free <= self._held:
+            return ()
+        note = (
+            f"The job occupies all {self._free} free task slots of the Spark session, so other Spark queries of the session wait until it "
+            "stops. To avoid this, give the session more cores or lower the parallelism."
+        )
+        return (note,)
 
     def occupy(self, job: str, storage_url: str) -> None:
         """Count the task slots of the job as occupied until ``close``. Raise ConfigError if the same job already runs in the
@@ -108,6 +121,7 @@ class ExistingSession(LazySession):
             ).task_slots
         except SlotError as error:
             return [str(error)]
+        self._free = free
         if not free:
             return []  # The cluster has no executor yet. The coordinator reports that it waits for slots.
         probe = _python_probe(weir.__version__, _SLOT_MODULES)

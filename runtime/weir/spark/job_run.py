@@ -94,7 +94,7 @@ def run(
         options,
         checkpoint_dir=os.fspath(checkpoint_dir),
         parallelism=parallelism,
-        interval_ms=None if interval_s is None else round(interval_s * 1_000),
+        interval_ms=None if interval_s is None else _milliseconds(interval_s),
     )
     if not structlog.is_configured():
         configure_driver_logs()
@@ -116,12 +116,19 @@ def run(
     except BaseException:
         session.close()
         raise
-    started = JobRun(built.name, storage_url, running, observer)
+    notes = (*running.notes, *(session.notes if isinstance(session, ExistingSession) else ()))
+    started = JobRun(built.name, storage_url, running, observer, notes)
     if jvm.belongs_to_spark_submit():
         _stop_before_jvm(started)
-    for note in running.notes:
+    for note in notes:
         structlog.get_logger(__name__).info(note)
     return started
+
+
+def _milliseconds(interval_s: float) -> int:
+    if not isinstance(interval_s, int | float):
+        raise ConfigError(f"interval_s={interval_s!r} is not a number of seconds. Use a number, for example 10, or None.")
+    return round(interval_s * 1_000)
 
 
 def _run_options(options: Mapping[str, Any], **arguments: Any) -> RunOptions:
@@ -129,6 +136,13 @@ def _run_options(options: Mapping[str, Any], **arguments: Any) -> RunOptions:
     for name in options:
         if name not in known:
             raise ConfigError(f"weir.run has no option {name!r}{near_miss(name, sorted(known))}")
+    parallelism, interval_ms = arguments["parallelism"], arguments["interval_ms"]
+    if not isinstance(parallelism, int) or parallelism < 1:
+        raise ConfigError(f"parallelism={parallelism!r} is not a number of slots. Use a whole number from 1.")
+    if interval_ms is not None and interval_ms < 1:
+        raise ConfigError(
+            f"interval_s={interval_ms / 1_000:g} is not a time between checkpoints. Use a positive number of seconds, or None."
+        )
     return RunOptions(**arguments, **options)
 
 
@@ -147,7 +161,7 @@ def _session(spark: SparkSession | None, name: str, run_options: RunOptions, opt
             raise ConfigError(
                 f"{option}= cannot change a session that is already running. Leave it out, or stop the session, so that Weir creates one."
             )
-    return ExistingSession(spark, slots=run_options.parallelism)
+    return ExistingSession(spark, slots=run_options.parallelism, spares=run_options.spares)
 
 
 def _with_submitted_settings(options: RunOptions) -> RunOptions:
@@ -242,11 +256,11 @@ class JobRun:
     identifies this run. ``notes`` are sentences about the restore and the session.
     """
 
-    def __init__(self, name: str, storage_url: str, running: RunningJob, observer: _Observer) -> None:
+    def __init__(self, name: str, storage_url: str, running: RunningJob, observer: _Observer, notes: tuple[str, ...]) -> None:
         self.name = name
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{storage_url}/{JobLayout(name).root}"))
         self.run_id = str(uuid.uuid4())
-        self.notes = running.notes
+        self.notes = notes
         self._running = running
         self._observer = observer
         self._meter = RateMeter()

@@ -121,6 +121,7 @@ def test_two_jobs_share_a_session_and_a_third_is_refused(spark: SparkSession, ro
     with pytest.raises(ConfigError, match=r"Job 'small' .* already runs in this session\. Stop it first"):
         start(spark, root, resume=True)
     second = start(spark, root, checkpoint_dir=root / "other", function=to_second_output)
+    assert first.notes == () and "occupies all 2 free task slots" in second.notes[0]
     with pytest.raises(ConfigError, match=r"needs 1 slots.*offers 0 .*besides the 4 that other Weir jobs"):
         start(spark, root, checkpoint_dir=root / "third", parallelism=1)
     assert second.await_termination(120) and first.await_termination(120)
@@ -208,6 +209,9 @@ def test_invalid_arguments_are_refused_before_anything_starts(spark: SparkSessio
         ({"retaned": 3}, "no option 'retaned'; did you mean 'retained'"),
         ({"master": "local[2]"}, "master= cannot change a session"),
         ({"resume": True, "from_checkpoint": 1}, "cannot be combined"),
+        ({"parallelism": 0}, "parallelism=0 is not a number of slots"),
+        ({"interval_s": "10s"}, "interval_s='10s' is not a number of seconds"),
+        ({"interval_s": 0}, "interval_s=0 is not a time between checkpoints"),
         ({"parallelism": 5}, "needs 5 slots.*offers 4"),
     ):
         with pytest.raises(ConfigError, match=message):
