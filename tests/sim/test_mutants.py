@@ -59,6 +59,12 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "does_not_compare_the_identity_of_input_files": {
         "faults": tuple(Fault(FaultKind.REPLACE_INPUT, 0, at_ns=at_ms * MS) for at_ms in (10, 20, 40, 80))
     },
+    "commits_published_output_again": {
+        "faults": (
+            *(Fault(FaultKind.TAKE_OUTPUT, 0, at_ns=at_ms * MS) for at_ms in (60, 120, 180, 240)),
+            *(Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=count) for count in (2, 4)),
+        )
+    },
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }

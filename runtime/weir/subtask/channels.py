@@ -66,7 +66,7 @@ class ChannelLimits:
 FULL_LIMITS = ChannelLimits()
 
 BUFFER_MS_PER_CHANNEL = 3
-BUFFER_MS_MIN, BUFFER_MS_MAX = 16, 50
+BUFFER_MS_MIN, BUFFER_MS_MAX = 20, 50
 BUFFER_ROWS_ENOUGH = 8_192
 """A buffer with this number of rows does not wait for more rows, because the fixed cost of a batch is then a small part of the
 cost of its rows."""

@@ -21,7 +21,7 @@ def test_invalid_arguments_are_refused(arguments: list[str], capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("slots", "timeout_ms", "interval_ms"), [(2, None, 16), (16, None, 48), (2, 0, PACED_MS), (16, 7.5, 7.5)]
+    ("slots", "timeout_ms", "interval_ms"), [(2, None, 20), (16, None, 48), (2, 0, PACED_MS), (16, 7.5, 7.5)]
 )
 def test_a_source_with_a_rate_emits_once_per_buffer_timeout(slots: int, timeout_ms: float | None, interval_ms: float) -> None:
     assert source_interval_ms(Abs6(7, rate=1_000, timed=True), slots, timeout_ms) == interval_ms
