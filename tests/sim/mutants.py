@@ -25,6 +25,7 @@ from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
 from weir.kernel.split_assigner import Assignment, SplitAssigner, SplitList
+from weir.protocol.channel_state import EdgeSnapshot, PackedInts
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
@@ -273,9 +274,11 @@ def does_not_abort_staged_output_on_restore() -> Iterator[None]:
 @mutant
 def restarts_sequence_numbers() -> Iterator[None]:
     def from_zero(graph: Any, point: Any) -> list[SlotRestore]:
+        def restarted(edges: tuple[EdgeSnapshot, ...]) -> tuple[EdgeSnapshot, ...]:
+            return tuple(replace(edge, sequences=PackedInts(edge.sequences.count, 0)) for edge in edges)
+
         return [
-            replace(slot, channels=tuple(replace(channel, sequence=0) for channel in slot.channels))
-            for slot in plan_restore(graph, point)
+            replace(slot, inputs=restarted(slot.inputs), outputs=restarted(slot.outputs)) for slot in plan_restore(graph, point)
         ]
 
     with patch.object(weir.kernel.job, "plan_restore", from_zero):

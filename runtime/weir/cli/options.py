@@ -141,7 +141,7 @@ def parse_buffer_timeout(text: str) -> float | None:
         return None
     if text.strip() == "0":
         return 0.0
-    duration_ms = parse_duration_ms(text, "--buffer-timeout")
+    duration_ms = parse_duration_ms(text, "--buffer-timeout", least_ms=0)
     if duration_ms > BUFFER_TIMEOUT_MS_MAX:
         raise ConfigError(
             f"--buffer-timeout '{text}' is out of range. Use adaptive, or a duration from 0 to {BUFFER_TIMEOUT_MS_MAX // 1_000}s."

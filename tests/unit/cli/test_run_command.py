@@ -175,10 +175,10 @@ def test_the_buffer_timeout_is_passed_to_the_run(tmp_path: Path, monkeypatch: py
         ("--buffer-timeout=adaptive",),
         ("--buffer-timeout=0",),
         ("--buffer-timeout=0ms",),
-        ("--buffer-timeout=2.5ms",),
+        ("--buffer-timeout=0.25s",),
     ):
         assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
-    assert [one.buffer_timeout_ms for one in started] == [None, None, 0, 0, 2.5]
+    assert [one.buffer_timeout_ms for one in started] == [None, None, 0, 0, 250]
 
 
 def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def test_a_manifest_shows_which_sources_have_ended_or_were_enumerated_by_an_olde
     def of(*, ended: bool, finished: int) -> Manifest:
         taken = OperatorSnapshot(uid, 0, splits=(split,))
         subtasks = tuple(
-            SubtaskSnapshot(0, index, (taken,)[index:], (), (), ended and index == 1, SubtaskStatistics()) for index in range(2)
+            SubtaskSnapshot(0, index, (taken,)[index:], ended and index == 1, SubtaskStatistics()) for index in range(2)
         )
         return replace(
             manifest_of(1, 1, ()), subtasks=subtasks, assigners={uid: AssignerState((Split("b", None, 1, 1),), finished, next=5)}

@@ -63,13 +63,13 @@ def test_checkpoint_limits_are_passed_to_the_job_master() -> None:
 def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> None:
     master = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(FirstNumbers())
     assert (master.phase, master.restore_point) == (JobPhase.CREATED, None)
-    (append,) = master.start(0)
+    _, append = master.start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
 
 
 def test_a_job_starts_with_the_generation_and_checkpoint_id_that_the_output_check_returns() -> None:
     first = FirstNumbers(Generation(3), CheckpointId(50))
-    (append,) = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(first).start(0)
+    _, append = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(first).start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(3), None, CheckpointId(50))
 
 
