@@ -324,12 +324,19 @@ class JobRun:
         """Stop the job with a final checkpoint, and wait until it has ended. ``weir.run(..., resume=True)`` continues the job. Do
         nothing if the job has already ended.
 
-        ``savepoint=True`` takes a savepoint first, and returns its id. If the savepoint fails, raise CheckpointError; the job then
-        continues to run. Raise JobFailed if the job fails or does not stop within ``timeout_s``.
+        ``savepoint=True`` takes a savepoint first, and returns its id, or None if the job ends before the savepoint is complete. If
+        the savepoint fails, raise CheckpointError; the job then continues to run. Raise JobFailed if the job fails or does not stop
+        within ``timeout_s``.
         """
         if not self.is_active:
             return None
-        taken = self.savepoint(timeout_s) if savepoint else None
+        taken = None
+        if savepoint:
+            try:
+                taken = self.savepoint(timeout_s)
+            except CheckpointError:
+                if not self._observer.finished:
+                    raise
         self._running.suspend()
         self._wait_for_end(timeout_s)
         return taken
@@ -423,9 +430,10 @@ class JobRun:
         taken = self._observer.take(request, kinds, timeout_s) if self.is_active else None
         if isinstance(taken, str):
             raise CheckpointError(f"The {what} of job '{self.name}' failed: {taken}. The job continues. Take another {what}.")
+        if taken is None and (self._observer.finished or not self.is_active):
+            raise CheckpointError(f"Job '{self.name}' has ended without a {what}. Resume the job to take one.")
         if taken is None:
-            advice = "Look at status." if self.is_active else "It has ended. Resume it to take one."
-            raise CheckpointError(f"Job '{self.name}' has not completed a {what} within {timeout_s:g} s. {advice}")
+            raise CheckpointError(f"Job '{self.name}' has not completed a {what} within {timeout_s:g} s. Look at status.")
         return taken
 
     @contextmanager
@@ -466,7 +474,8 @@ class _Observer:
         self._triggers = 0
         self._outcomes: deque[tuple[CheckpointId, str]] = deque(maxlen=RECENT_MAX)
         """(checkpoint id, reason of the failure or an empty string)."""
-        self._finished = False
+        self.finished = False
+        """Whether the job has ended."""
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None: ...
 
@@ -488,7 +497,7 @@ class _Observer:
 
     def on_finish(self, finish: Finish) -> None:
         with self._changed:
-            self._finished = True
+            self.finished = True
             self._changed.notify_all()
 
     def take(self, request: Callable[[], None], kinds: Collection[CheckpointKind], timeout_s: float) -> CheckpointId | str | None:
@@ -498,7 +507,7 @@ class _Observer:
             earlier = self._triggers
         request()
         with self._changed:
-            self._changed.wait_for(lambda: self._finished or self._outcome(earlier, kinds) is not None, timeout_s)
+            self._changed.wait_for(lambda: self.finished or self._outcome(earlier, kinds) is not None, timeout_s)
             return self._outcome(earlier, kinds)
 
     def _outcome(self, earlier: int, kinds: Collection[CheckpointKind]) -> CheckpointId | str | None:

@@ -40,7 +40,8 @@ def configure_logs(settings: LogSettings) -> None:
     structlog.configure(
         processors=[*shared, *rest],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if settings.verbose else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # A line is one write, because the driver and the slots of a local master share standard error.
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
 
@@ -49,7 +50,7 @@ def configure_driver_logs(settings: LogSettings | None = None) -> None:
     """Like ``configure_logs``, but a write to standard error that fails has no effect. The coordinator logs from its loop, and an
     error of a log call would end the loop."""
     configure_logs(settings or LogSettings())
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _BestEffortStream())))
+    structlog.configure(logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _BestEffortStream())))
 
 
 @contextmanager

@@ -15,10 +15,11 @@ import weir
 def main(root: Path) -> None:
     spark = SparkSession.builder.master("local[3]").config("spark.ui.enabled", "false").getOrCreate()
     params = {"input": str(root / "input"), "output": str(root / "output")}
+    slow = params | {"rate": 100}  # so that the job does not end before its savepoint
     run = weir.run(
-        small_job.job, spark=spark, params=params, checkpoint_dir=root / "checkpoints", resume=True, by_value=[small_job]
+        small_job.job, spark=spark, params=slow, checkpoint_dir=root / "checkpoints", resume=True, by_value=[small_job]
     )
-    savepoint = run.stop(savepoint=True) if run.is_active else None
+    savepoint = run.stop(savepoint=True)
     run = weir.run(
         small_job.job, spark=spark, params=params, checkpoint_dir=root / "checkpoints", resume=True, by_value=[small_job]
     )

@@ -66,6 +66,7 @@ def test_a_job_survives_the_kill_of_a_slot_and_of_its_driver_and_resumes_in_a_se
     )
     assert resumed.returncode == 0, resumed.stderr
     ended = json.loads(resumed.stdout.splitlines()[-1])
+    assert ended["savepoint"] is not None
     assert (ended["outcome"], ended["usable"], ended["spark"]) == ("finished", 3, "4.1.0")
     assert totals(tmp_path / "output") == expected_totals()
 

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from weir.errors import CheckpointError
 from weir.kernel.checkpoints import CheckpointKind
 from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.protocol.ids import CheckpointId
 from weir.spark import notebook
-from weir.spark.job_run import _Observer
+from weir.spark.job_run import JobRun, _Observer
 
 WAIT_S = 20.0
 SAVEPOINT = {CheckpointKind.SAVEPOINT}
@@ -53,6 +54,45 @@ def test_a_savepoint_has_no_outcome_if_the_job_ends_or_the_time_is_over() -> Non
     observer = _Observer()
     assert observer.take(lambda: observer.on_finish(Finish(JobOutcome.FINISHED)), SAVEPOINT, WAIT_S) is None
     assert _Observer().take(lambda: None, SAVEPOINT, 0.0) is None
+
+
+class EndingJob:
+    """A job that finishes when a savepoint is requested."""
+
+    def __init__(self, observer: _Observer) -> None:
+        self._observer = observer
+        self.ended = False
+
+    def savepoint(self) -> None:
+        self.ended = True
+        self._observer.on_finish(Finish(JobOutcome.FINISHED))
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.ended
+
+    def suspend(self) -> None: ...
+
+    def join(self, timeout_s: float) -> None: ...
+
+    def wait(self, timeout_s: float | None = None) -> Any:
+        return Finish(JobOutcome.FINISHED) if self.ended else None
+
+    def progress(self) -> Any: ...
+
+
+def job_run() -> JobRun:
+    observer = _Observer()
+    return JobRun("job", "file:///checkpoints", EndingJob(observer), observer, ())  # type: ignore[arg-type]  # has the methods that are used
+
+
+def test_a_savepoint_of_a_job_that_ends_meanwhile_is_an_error_that_says_so() -> None:
+    with pytest.raises(CheckpointError, match="Job 'job' has ended without a savepoint. Resume the job to take one."):
+        job_run().savepoint()
+
+
+def test_a_stop_with_a_savepoint_succeeds_if_the_job_ends_before_the_savepoint() -> None:
+    assert job_run().stop(savepoint=True) is None
 
 
 ENTRY = {
