@@ -55,7 +55,7 @@ class GarbageCollector:
         discovery."""
 
     def protect(self, source: OperatorUid, paths: Collection[str]) -> None:
-        """Do not delete a split list that is about to be written, until a checkpoint refers to this list or to a newer one. Any
+        """Keep a split list until a checkpoint refers to it or to a newer list. Call this before the list is written. Any
         thread can call this method. ``paths``: the possible relative paths of the list."""
         with self._protecting:
             self._protected[source].append(paths)

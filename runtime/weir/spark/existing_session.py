@@ -78,7 +78,7 @@ class ExistingSession(LazySession):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for the user about the session. Call after ``check``."""
+        """What the user should know about the session, one sentence each. Call after ``check``."""
         if not 0 < self._free <= self._held:
             return ()
         note = (

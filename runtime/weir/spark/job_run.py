@@ -250,7 +250,7 @@ def _stop_before_jvm(run: JobRun) -> None:
 
 
 class JobRun:
-    """A job that ``weir.run`` has started. The names are those of PySpark's StreamingQuery. Any thread may use a JobRun.
+    """A job that ``weir.run`` has started. Its methods have the names of PySpark's StreamingQuery. Any thread may use a JobRun.
 
     ``id`` identifies the job in its checkpoint directory, and is the same for all runs that resume the job. ``run_id``
     identifies this run. ``notes`` are sentences about the restore and the session.
@@ -286,7 +286,7 @@ class JobRun:
 
     @property
     def recent_progress(self) -> list[dict[str, Any]]:
-        """One entry for each of the newest completed checkpoints of this run, at most RECENT_MAX.
+        """The progress at each completed checkpoint of this run. Contains the newest RECENT_MAX checkpoints.
 
         Keys: ``timestamp`` (ISO 8601, UTC), ``checkpoint``, ``kind``, ``duration_ms``, ``state_bytes``, ``written_bytes``,
         ``generation``, ``records`` (read by this generation), ``records_per_s`` (since the previous entry), ``backpressured_ratio``

@@ -59,7 +59,7 @@ def ignore_broken_streams() -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError):
-        # Standard error is a broken pipe or a closed file, or a signal handler wrote to it during another write.
+        # The reader of standard error is gone, the file is closed, or a signal handler interrupted another write.
         pass
 
 

@@ -86,7 +86,7 @@ class FileSource(Source):
     def _splits_of(self, files: Sequence[InputFile], parallelism: int) -> tuple[Split, ...]: ...
 
     def _check_complete(self, file: InputFile) -> None:
-        """Raise InputError if a file that no longer changes is not complete."""
+        """Raise InputError if the end of the file is missing. Called when the file has not changed for the settle time."""
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         return self._splits_of(list_files(self.paths), parallelism)
