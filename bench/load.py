@@ -4,8 +4,8 @@ Prints one line per measurement, and appends it as a JSON object to build/bench/
 second; 0 means a job without input), ``cores`` (CPU time per second of all processes of the job: driver, Java and slots),
 ``p50_ms`` and ``p99_ms``. The latency of a record is the time from its creation to its arrival at the sink. A source with a rate
 creates a record whenever the rate allows it, but emits its records in batches, every ``source_interval_ms``. The sink measures the
-time since the emission (``emission_p50_ms``, ``emission_p99_ms``). So ``p50_ms`` adds half of the interval, and ``p99_ms`` adds the
-whole interval, which is an upper bound.
+time since the emission (``emission_p50_ms``, ``emission_p99_ms``). ``p50_ms`` and ``p99_ms`` add the time before the emission, which
+is uniformly distributed over the interval.
 
 Exit code 1 means that a result was wrong.
 """

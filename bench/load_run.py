@@ -18,6 +18,8 @@ from typing import Any
 
 PACED_MS = 5.0
 """The time between two batches of a source with a rate, without a buffer timeout."""
+BUCKETS_PER_OCTAVE = 16
+"""The sink counts records per bucket. The upper bound of bucket b is 2 ** (b / 16) microseconds."""
 IDLE_RATE = 1e-3
 """A rate of 0 means a job that waits for records. Its source has this rate, so it emits no record during a measurement."""
 
@@ -78,23 +80,41 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
 
 def source_interval_ms(workload: Any, slots: int, buffer_timeout_ms: float | None) -> float:
     """Return the time between two batches of a source with a rate."""
+    from weir.connectors.generated.generator_source import batch_interval_ns
     from weir.graph.compile import compile_graph
     from weir.subtask.channels import buffer_ns_of
 
-    graph = compile_graph(workload.job().to_graph()[0], slots=slots)
-    return buffer_ns_of(graph, buffer_timeout_ms) / 1e6 or PACED_MS
+    buffer_ns = buffer_ns_of(compile_graph(workload.job().to_graph()[0], slots=slots), buffer_timeout_ms)
+    return (batch_interval_ns(workload.rate / slots, buffer_ns) if workload.rate and buffer_ns else 0) / 1e6 or PACED_MS
 
 
 def latency(totals: Any, interval_ms: float) -> dict[str, float | None]:
-    """Return the latency since the emission, and an estimate of the latency since the creation of a record."""
-    p50, p99 = totals.latency_ms(0.5), totals.latency_ms(0.99)
+    """Return the latency since the emission, and the latency since the creation of a record."""
     return {
         "source_interval_ms": interval_ms,
-        "emission_p50_ms": p50,
-        "emission_p99_ms": p99,
-        "p50_ms": None if p50 is None else p50 + interval_ms / 2,
-        "p99_ms": None if p99 is None else p99 + interval_ms,
+        "emission_p50_ms": totals.latency_ms(0.5),
+        "emission_p99_ms": totals.latency_ms(0.99),
+        "p50_ms": creation_latency_ms(totals.latency, interval_ms, 0.5),
+        "p99_ms": creation_latency_ms(totals.latency, interval_ms, 0.99),
     }
+
+
+def creation_latency_ms(latency: Mapping[str, int], interval_ms: float, quantile: float) -> float | None:
+    """Return the quantile of the time from the creation of a record to its arrival, or None if there are no records.
+
+    The records of a batch are created at a constant rate in the interval before the emission, and have the same latency since the
+    emission. So the time before the emission has a uniform distribution that does not depend on the time after it.
+    """
+    rows = sum(latency.values())
+    if not rows:
+        return None
+    after_ms = {2 ** (int(bucket) / BUCKETS_PER_OCTAVE) / 1000: count for bucket, count in latency.items()}
+    low, high = 0.0, interval_ms + max(after_ms)
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        arrived = sum(count * min(1.0, max(0.0, (middle - emitted) / interval_ms)) for emitted, count in after_ms.items())
+        low, high = (middle, high) if arrived < quantile * rows else (low, middle)
+    return high
 
 
 if __name__ == "__main__":

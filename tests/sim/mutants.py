@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
+
 import weir.coordinator.effect_runner
 import weir.kernel.job
 import weir.kernel.restore
@@ -84,7 +86,10 @@ def accepts_frames_of_an_old_generation() -> Iterator[None]:
 
     def process_frame(self: SlotRuntime, frame: Frame) -> None:
         current = self.generation
-        on_frame(self, replace(frame, generation=current) if current is not None and frame.generation < current else frame)
+        on_frame(
+            self,
+            msgspec.structs.replace(frame, generation=current) if current is not None and frame.generation < current else frame,
+        )
 
     with patch.object(SlotRuntime, "on_frame", process_frame):
         yield
@@ -139,7 +144,13 @@ def leaves_buffered_rows_at_the_end_of_input() -> Iterator[None]:
 @mutant
 def lets_batches_wait_that_use_up_the_credit() -> Iterator[None]:
     """A receiver waits for more batches while the sender of a batch waits for credit. No source finishes its step in time."""
-    with patch.object(InputChannel, "must_be_read", property(lambda self: self.control_events > 0)):
+    push = InputChannel.push
+
+    def push_small_batch(self: InputChannel, frame: Frame) -> None:
+        push(self, frame)
+        self.arrivals.take_much_credit = False
+
+    with patch.object(InputChannel, "push", push_small_batch):
         yield
 
 

@@ -75,7 +75,7 @@ BufferTimeoutOption = Annotated[
     str,
     typer.Option(
         metavar="DURATION",
-        help="Maximum time that records wait in a buffer between two operators, such as 5ms. 0: no wait. adaptive: at most 20 to 50 ms.",
+        help="Maximum time that records wait in a buffer between two operators, such as 5ms. 0: no wait. adaptive: at most 23 to 80 ms.",
     ),
 ]
 TIMEOUTS = {

@@ -67,12 +67,11 @@ class Aligner:
     def ended(self) -> frozenset[ChannelId]:
         return frozenset(self._ended)
 
+    def has_ended(self, channel: ChannelId) -> bool:
+        return channel in self._ended
+
     def is_blocked(self, channel: ChannelId) -> bool:
         return self._blocks and channel in self._delivered
-
-    def missing(self) -> frozenset[ChannelId]:
-        """Return the channels that have not delivered the barrier of the current alignment."""
-        return self._inputs - self._ended - self._delivered if self._current is not None else frozenset()
 
     def on_barrier(self, channel: ChannelId, checkpoint: CheckpointId, *, now_ns: int) -> list[AlignmentEffect]:
         assert channel in self._inputs
@@ -103,7 +102,7 @@ class Aligner:
         return effects
 
     def _complete_if_aligned(self, now_ns: int) -> list[AlignmentEffect]:
-        if self._current is None or self.missing():
+        if self._current is None or len(self._delivered) + len(self._ended - self._delivered) < len(self._inputs):
             return []
         effect = TakeSnapshot(self._current, now_ns - self._started_ns)
         self._clear(self._current)

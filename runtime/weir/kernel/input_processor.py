@@ -119,13 +119,15 @@ class InputProcessor:
                 f"{frame.channel}: {frame.kind.name} frame with sequence number {frame.sequence}, expected "
                 f"{self._expected[frame.channel]}"
             )
+        if frame.batch is not None:
+            if self._aligner.has_ended(frame.channel):
+                raise ProtocolError(f"{frame.channel}: data after the end of input")
+            self._expected[frame.channel] += 1
+            self._watermarks.on_active(frame.channel)
+            return (Deliver(frame),)
         match frame.kind:
             case FrameKind.DATA:
-                if frame.channel in self._aligner.ended:
-                    raise ProtocolError(f"{frame.channel}: data after the end of input")
-                self._expected[frame.channel] += 1
-                self._watermarks.on_active(frame.channel)
-                return (Deliver(frame),)
+                raise ProtocolError(f"{frame.channel}: DATA frame without a batch")
             case FrameKind.BARRIER:
                 return self._aligner.on_barrier(frame.channel, CheckpointId(frame.argument), now_ns=now_ns)
             case FrameKind.WATERMARK:

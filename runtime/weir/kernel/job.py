@@ -60,7 +60,6 @@ from weir.protocol.messages import (
     Heartbeat,
     Lease,
     NotifyCheckpointAborted,
-    NotifyCheckpointCompleted,
     NotifyCheckpointPublished,
     Register,
     RequestSplit,
@@ -616,7 +615,6 @@ class JobMaster:
         self._restore = RestorePoint.of_pending(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
         return [
             *self._commits.add(decision.permit, pending.committables()),
-            *self._deployment.broadcast(NotifyCheckpointCompleted(self._generation, pending.checkpoint)),
             Report.completed(self._generation, pending, records=self._restore.records, now_ms=now_ms),
         ]
 

@@ -28,6 +28,9 @@ import pyarrow as pa
 from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
 
+BUFFER_ROWS_ENOUGH = 8_192
+"""A buffer between subtasks does not wait for more rows if it has this number of rows, because the fixed cost of a batch is then a
+small part of the cost of its rows."""
 Batch = pa.RecordBatch
 Step = Iterator[pa.RecordBatch | None]
 
@@ -149,10 +152,6 @@ class Operator(ABC):
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
-    def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Handle a completed checkpoint. When the loop calls this method, every earlier checkpoint has been completed or
-        aborted. The loop may skip this call for some completed checkpoints."""
-
     def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
         """Handle a checkpoint whose output all sinks have published. The job log already records the publication. Therefore,
         later snapshots need not include the committables of this checkpoint and earlier checkpoints. The loop may skip this
@@ -202,9 +201,6 @@ class SourceOperator(ABC):
         """Return the waiting time in nanoseconds (at most 1 s). After ``poll`` has returned None, the loop waits for the
         returned time before it calls ``poll`` again."""
         return 1_000_000
-
-    def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Handle a completed checkpoint. The loop does not guarantee a call for every completed checkpoint."""
 
     def gauges(self) -> dict[str, int | float]:
         return {}

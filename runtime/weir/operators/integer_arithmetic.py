@@ -24,6 +24,7 @@ ROWS_MAX = 8_192
 Integers: TypeAlias = npt.NDArray[np.int64]
 _Node: TypeAlias = Callable[[Mapping[str, Integers]], Any]
 _LITERAL_MAX = 2**31
+_INT64 = pa.int64()
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"Plus": operator.add, "Minus": operator.sub, "Multiply": operator.mul}
 
 
@@ -55,10 +56,14 @@ class IntegerArithmetic:
         values: dict[str, Integers] = {}
         for name in self._columns:
             column = batch.column(name)
-            if column.type != pa.int64() or column.null_count:
+            if column.type != _INT64 or column.null_count:
                 return None
             values[name] = column.to_numpy()
-        return {name: pa.array(node(values)) for name, node in self._nodes.items()}
+        return {name: _column(node(values)) for name, node in self._nodes.items()}
+
+
+def _column(values: Integers) -> pa.Array:
+    return pa.Array.from_buffers(_INT64, len(values), [None, pa.py_buffer(values)], 0)  # half of the time of ``pa.array``
 
 
 def _reads_column(tree: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import IO
 import pyarrow as pa
 
 from weir.graph.logical import Partitioning
+from weir.operators.packed_batch import PackedBatch, unpack
 from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import StateFile
@@ -45,10 +46,11 @@ def warm_up_kernels() -> None:
     _warm_up_state()
     fixed_width = pa.record_batch({"key": [1, 2, 3]})
     strings = pa.record_batch({"key": ["a", "b", "c"]})
-    for batch in (fixed_width, strings):
-        partitioner = make_partitioner(Partitioning.HASH, batch.schema, ("key",), 2, _KEY_GROUPS, 0, 16)
-        partitioner.add(batch)
-        partitioner.flush()
+    for batch, batch_rows in ((fixed_width, 16), (fixed_width, 2), (strings, 16)):
+        partitioner = make_partitioner(Partitioning.HASH, batch.schema, ("key",), 2, _KEY_GROUPS, 0, batch_rows)
+        for _, part in (*partitioner.add(batch), *partitioner.flush()):
+            if isinstance(part, PackedBatch):
+                unpack((part,))
 
 
 def _warm_up_state() -> None:

@@ -15,11 +15,13 @@ import pyarrow as pa
 from weir.graph.key_groups import subtask_of
 from weir.graph.logical import Partitioning
 from weir.operators.batch_slicing import BATCH_BYTES, compact_views, has_view_columns, slice_by_bytes
-from weir.operators.packed_batch import PackedBatch
-from weir.operators.scatter import ScatterBuffers, is_fixed_width, take_order, targets_of
+from weir.operators.packed_batch import PackedBatch, RowFormat, pack_by_target
+from weir.operators.scatter import ScatterBuffers, Targets, is_fixed_width, take_order, targets_of
 from weir.state.arrow_columns import take_rows
 from weir.state.hashing import hash_columns
 
+PACKED_ROWS_MAX = 4_096
+"""A small batch has at most this number of rows per target."""
 Routed = list[tuple[int, pa.RecordBatch | PackedBatch]]
 
 
@@ -159,7 +161,7 @@ class HashPartitioner:
 
     If all columns of a batch have a fixed width and no nulls, the partitioner writes each row directly to the buffers of its
     target, in one pass and without intermediate copies. The partitioner sorts all other batches by target with a stable counting
-    sort, and then slices these batches.
+    sort, and then slices these batches. If there are only a few rows between two calls of ``flush``, these rows are packed instead.
     """
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:
@@ -172,17 +174,37 @@ class HashPartitioner:
         fixed = all(is_fixed_width(field.type) for field in schema)
         self._scatter = ScatterBuffers(schema, targets, batch_rows) if fixed else None
         self._slices = PendingSlices(schema, targets, batch_rows)
+        self._format = RowFormat.of(schema)
+        bytes_max = 0 if self._format is None else BATCH_BYTES // self._format.row_bytes
+        self._packed_rows_max = min(PACKED_ROWS_MAX * targets, batch_rows - 1, bytes_max)
+        self._small: list[pa.RecordBatch] = []
+        """Batches that are not routed yet, because ``flush`` packs them if no more than ``_packed_rows_max`` rows follow."""
+        self._small_rows = 0
 
     def add(self, batch: pa.RecordBatch) -> Routed:
-        return [routed for part in slice_by_bytes(batch) for routed in self._route(part)]
+        if not batch.num_rows:
+            return []
+        if self._small_rows + batch.num_rows <= self._packed_rows_max and self._small_rows == self.pending_rows:
+            self._small.append(batch)
+            self._small_rows += batch.num_rows
+            return []
+        small = self._take_small()
+        return [routed for batch in (*small, batch) for part in slice_by_bytes(batch) for routed in self._route(part)]
+
+    def _take_small(self) -> list[pa.RecordBatch]:
+        small, self._small, self._small_rows = self._small, [], 0
+        return small
+
+    def _targets_of(self, batch: pa.RecordBatch) -> Targets:
+        hashes = hash_columns([batch.column(name) for name in self._key], self._key)
+        return targets_of(hashes, self._target_of_group)
 
     def _route(self, batch: pa.RecordBatch) -> Routed:
-        hashes = hash_columns([batch.column(name) for name in self._key], self._key)
+        targets = self._targets_of(batch)
         if self._scatter is not None and not any(column.null_count for column in batch.columns):
-            ready = self._slices.flush()
-            return ready + self._scatter.add(batch, targets_of(hashes, self._target_of_group))
-        ready = self._scatter.flush() if self._scatter is not None else []
-        order, ends = take_order(targets_of(hashes, self._target_of_group), self._targets)
+            return self._slices.flush() + self._scatter.add(batch, targets)
+        ready: Routed = [*self._scatter.flush()] if self._scatter is not None else []
+        order, ends = take_order(targets, self._targets)
         sorted_batch = pa.RecordBatch.from_arrays([take_rows(column, order) for column in batch.columns], schema=batch.schema)
         # ``take_rows`` has just created the columns of ``sorted_batch``, so their buffers contain only the rows of this batch.
         row_bytes = sorted_batch.get_total_buffer_size() / sorted_batch.num_rows
@@ -193,13 +215,19 @@ class HashPartitioner:
         return ready
 
     def flush(self) -> Routed:
-        """Return all pending batches. ``_slices`` and ``_scatter`` never have pending rows at the same time, so the order of the
-        records is kept."""
-        return self._slices.flush() + (self._scatter.flush() if self._scatter is not None else [])
+        """Return all pending batches. Only one of ``_small``, ``_slices`` and ``_scatter`` has pending rows at a time, so the order
+        of the records is kept."""
+        ready: Routed = []
+        if small := self._take_small():
+            batch = small[0] if len(small) == 1 else pa.concat_batches(small)
+            if self._format is not None and not any(column.null_count for column in batch.columns):
+                return [*pack_by_target(self._format, batch, self._targets_of(batch), self._targets)]
+            ready = self._route(batch)
+        return ready + self._slices.flush() + ([] if self._scatter is None else self._scatter.flush())
 
     @property
     def pending_rows(self) -> int:
-        return self._slices.rows + (self._scatter.rows if self._scatter is not None else 0)
+        return self._small_rows + self._slices.rows + (self._scatter.rows if self._scatter is not None else 0)
 
 
 def make_partitioner(

@@ -10,11 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from weir.operators.batch_slicing import BATCH_BYTES
-from weir.operators.packed_batch import PackedBatch, RowFormat
 from weir.state.hashing import Hashes
 from weir.state.numba_support import (
     Words,
-    address_of,
     kernel,
     load8,
     load16,
@@ -30,8 +28,6 @@ from weir.state.numba_support import (
 BLOCK = 512
 COPIED_PART = 4
 """If less than 1 / COPIED_PART of a buffer is filled, a flush copies the rows and reuses the buffer."""
-PACKED_ROWS_MAX = 4_096
-"""A flush packs the rows if the mean number of rows of a target is at most PACKED_ROWS_MAX."""
 _HALF = np.uint64(32)
 Targets = npt.NDArray[np.int32]
 
@@ -138,35 +134,9 @@ def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, 
     return position
 
 
-@kernel
-def pack(used: Words, widths: Words, buffers: Words, out: int) -> None:
-    """Write the rows of all targets row by row to the address ``out``, one target after the other. The rows have no padding.
-    ``used[target]`` is the number of rows of a target."""
-    row_bytes = 0
-    for column in range(len(widths)):
-        row_bytes += widths[column]
-    for target in range(len(used)):
-        at = out
-        for column in range(len(widths)):
-            source = buffers[column, target]
-            width = widths[column]
-            for row in range(used[target]):
-                to = at + row * row_bytes
-                if width == 8:
-                    store64(to, load64(source + 8 * row))
-                elif width == 4:
-                    store32(to, load32(source + 4 * row))
-                elif width == 2:
-                    store16(to, np.int16(load16(source + 2 * row)))
-                else:
-                    store8(to, np.int8(load8(source + row)))
-            at += width
-        out += used[target] * row_bytes
-
-
 class ScatterBuffers:
     """Owns one buffer per column and target. The buffers of a target have room for at most ``rows_max`` rows and BATCH_BYTES
-    bytes. Full buffers become a record batch without a copy. A flush of few rows gives packed batches."""
+    bytes. Full buffers become a record batch without a copy."""
 
     def __init__(self, schema: pa.Schema, targets: int, rows_max: int) -> None:
         self._schema = schema
@@ -176,11 +146,8 @@ class ScatterBuffers:
         self._addresses: Words = np.zeros((len(schema), targets), dtype=np.int64)
         self._offsets: Words = np.empty(BLOCK, dtype=np.int64)
         self._owners: list[list[pa.Buffer]] = [[] for _ in range(targets)]
-        self._format = RowFormat.of(schema)
-
-    @property
-    def rows(self) -> int:
-        return int(self._used.sum())
+        self.rows = 0
+        """Number of rows in the buffers."""
 
     def add(self, batch: pa.RecordBatch, targets: Targets) -> list[tuple[int, pa.RecordBatch]]:
         """Add a batch without nulls. Returns a pair (target, batch) each time that the buffers of a target become full."""
@@ -192,6 +159,7 @@ class ScatterBuffers:
             sources[number] = column.buffers()[1].address + column.offset * self._widths[number]
         ready: list[tuple[int, pa.RecordBatch]] = []
         position = 0
+        self.rows += batch.num_rows
         while True:
             position = scatter(
                 position, batch.num_rows, targets, self._used, self._capacity, sources, self._widths, self._addresses,
@@ -203,22 +171,8 @@ class ScatterBuffers:
             if position == batch.num_rows:
                 return ready
 
-    def flush(self) -> list[tuple[int, pa.RecordBatch | PackedBatch]]:
-        used = self._used.tolist()
-        rows = sum(used)
-        if self._format is None or rows > PACKED_ROWS_MAX * len(used):
-            return [(target, self._take(target)) for target, count in enumerate(used) if count]
-        packed = np.empty(rows * self._format.row_bytes, np.uint8)
-        pack(self._used, self._widths, self._addresses, address_of(packed))
-        self._used[:] = 0
-        data, begin = packed.data, 0
-        ready: list[tuple[int, pa.RecordBatch | PackedBatch]] = []
-        for target, count in enumerate(used):
-            if count:
-                size = count * self._format.row_bytes
-                ready.append((target, PackedBatch(self._format, data[begin : begin + size], count, size)))
-                begin += size
-        return ready
+    def flush(self) -> list[tuple[int, pa.RecordBatch]]:
+        return [(target, self._take(target)) for target, count in enumerate(self._used.tolist()) if count]
 
     def _allocate(self, target: int) -> None:
         self._owners[target] = [pa.allocate_buffer(self._capacity * int(width)) for width in self._widths]
@@ -233,6 +187,7 @@ class ScatterBuffers:
         else:
             self._owners[target] = []
         self._used[target] = 0
+        self.rows -= rows
         arrays = [
             pa.Array.from_buffers(field.type, rows, [None, buffer], 0)
             for field, buffer in zip(self._schema, buffers, strict=True)

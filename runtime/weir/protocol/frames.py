@@ -19,8 +19,9 @@ they arrive before the output that depends on them. ``determinants`` is empty, b
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import IntEnum
+
+import msgspec
 
 from weir.errors import ProtocolError
 from weir.protocol.ids import ChannelId, Generation
@@ -47,8 +48,10 @@ class FrameKind(IntEnum):
     """The receiver of a channel sends this frame to the sender of the channel, to return ``argument`` bytes of credit."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameHeader:
+DATA, CREDIT = FrameKind.DATA, FrameKind.CREDIT  # in Python 3.11, ``FrameKind.DATA`` takes ten times as long as ``DATA``
+
+
+class FrameHeader(msgspec.Struct, frozen=True, gc=False):
     kind: FrameKind
     channel: ChannelId
     generation: Generation
@@ -85,22 +88,15 @@ def decode_header(data: bytes | bytearray | memoryview) -> FrameHeader:
     if payload_bytes > PAYLOAD_BYTES_MAX or determinants_bytes > DETERMINANTS_BYTES_MAX:
         raise ProtocolError(f"frame of {payload_bytes} + {determinants_bytes} bytes exceeds the limit")
     return FrameHeader(
-        kind=_KINDS[kind],
-        channel=ChannelId(edge, source, target),
-        generation=generation,
-        epoch=epoch,
-        sequence=sequence,
-        argument=argument,
-        content_hash=content_hash,
-        determinants_bytes=determinants_bytes,
-        payload_bytes=payload_bytes,
-        flags=flags,
-    )
+        _KINDS[kind], ChannelId(edge, source, target), generation, epoch, sequence, argument, content_hash, determinants_bytes,
+        payload_bytes, flags,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """A frame in memory: header fields and the batch (None for control events).
+
+    A slot makes thousands of frames per second, and a Struct is made in a tenth of the time of a frozen dataclass.
 
     The runtime uses only ``num_rows`` and ``nbytes`` of the batch, which is a pyarrow RecordBatch in real slots.
     ``bytes_held`` is the number of bytes of the channel's credit that the frame uses.

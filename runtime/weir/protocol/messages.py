@@ -221,12 +221,6 @@ class TriggerCheckpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class NotifyCheckpointCompleted:
-    generation: Generation
-    checkpoint: CheckpointId
-
-
-@dataclass(frozen=True, slots=True)
 class NotifyCheckpointPublished:
     """The sinks have published the output of the checkpoint, and the job log records the publication."""
 
@@ -293,7 +287,6 @@ ToSlot: TypeAlias = (
     Deploy
     | Start
     | TriggerCheckpoint
-    | NotifyCheckpointCompleted
     | NotifyCheckpointPublished
     | NotifyCheckpointAborted
     | AssignSplit

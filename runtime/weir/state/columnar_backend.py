@@ -75,17 +75,18 @@ class ColumnarAggregates:
     def update(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Raises UserCodeError if a sum of integers exceeds the range of int64."""
         rows = batch.num_rows
-        if self._values.will_be_partial(batch):
+        input_columns = batch.columns
+        if self._values.will_be_partial(input_columns):
             self._template = self._layout.template(all_seen=False)
         each = self._emit is Emit.EACH
         results = [allocate_words(rows if each else 0) for _ in self._layout.slots]
         seen_results = self._seen_results(rows) if each and self._values.partial else []
         aggregates, seen, owners = self._values.encode(
-            batch,
+            input_columns,
             [buffer.address if each else 0 for buffer in results],
             [address_of(valid) for valid in seen_results] if seen_results else [0] * len(self._layout.seen_columns),
         )
-        key_columns = [batch.column(position) for position in self._layout.key_columns]
+        key_columns = [input_columns[position] for position in self._layout.key_columns]
         keys = self._keys.encode(key_columns)
         self._changes.renumber(self._chunks, self._index.rows)
         self._changes.begin_batch(rows)

@@ -3,6 +3,7 @@ change an accumulator. Strings in key columns are replaced by ids from an intern
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +43,17 @@ NullBytes = npt.NDArray[np.uint8]
 class ValueEncoder:
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
+        self._aggregates: Words = np.zeros((1 + len(layout.slots), AGGREGATE_WORDS), dtype=np.int64)
+        for number, slot in enumerate(layout.slots, start=1):
+            self._aggregates[number, KIND], self._aggregates[number, OFFSET] = slot.kind, 8 * slot.word
+        self._no_seen: Words = np.zeros((0, SEEN_WORDS), dtype=np.int64)
         self.partial = False
         """True after the first null in an aggregated column. A seen bit records whether a key has had a value in a column. The
         kernels update the seen bits only if ``partial`` is True."""
 
-    def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
+    def encode(
+        self, columns: Sequence[pa.Array], outputs: Sequence[int], seen_outputs: Sequence[int]
+    ) -> tuple[Words, Words, list[Any]]:
         """Return the arguments ``aggregates`` and ``seen`` of the fold kernel, and the objects that own the memory to which
         these arguments refer.
 
@@ -54,27 +61,26 @@ class ValueEncoder:
         not needed."""
         nulls: dict[int, NullBytes | None] = {}
         owners: list[Any] = []
-        aggregates: Words = np.zeros((1 + len(self._layout.slots), AGGREGATE_WORDS), dtype=np.int64)
+        aggregates = self._aggregates.copy()
+        aggregates[1:, OUTPUT] = outputs
         for number, slot in enumerate(self._layout.slots, start=1):
-            row = aggregates[number]
-            row[KIND], row[OFFSET], row[OUTPUT] = slot.kind, 8 * slot.word, outputs[number - 1]
             if slot.column is None:
                 continue
             if slot.column not in nulls:
-                nulls[slot.column] = null_bytes(batch.column(slot.column))
-            self._encode_slot(slot, batch.column(slot.column), nulls[slot.column], row, owners)
+                nulls[slot.column] = null_bytes(columns[slot.column])
+            self._encode_slot(slot, columns[slot.column], nulls[slot.column], aggregates[number], owners)
         owners.extend(nulls.values())
         return aggregates, self._seen(nulls, seen_outputs), owners
 
-    def will_be_partial(self, batch: pa.RecordBatch) -> bool:
+    def will_be_partial(self, columns: Sequence[pa.Array]) -> bool:
         """Update and return ``partial``. Call this method before adding rows, because the template of new rows depends on
         ``partial``."""
-        self.partial = self.partial or any(batch.column(column).null_count for column in self._layout.seen_columns)
+        self.partial = self.partial or any(columns[column].null_count for column in self._layout.seen_columns)
         return self.partial
 
-    def _seen(self, nulls: dict[int, NullBytes | None], outputs: list[int]) -> Words:
+    def _seen(self, nulls: dict[int, NullBytes | None], outputs: Sequence[int]) -> Words:
         if not self.partial:
-            return np.zeros((0, SEEN_WORDS), dtype=np.int64)
+            return self._no_seen
         seen: Words = np.zeros((len(self._layout.seen_columns), SEEN_WORDS), dtype=np.int64)
         for bit, column in enumerate(self._layout.seen_columns):
             bytes_ = nulls[column]

@@ -8,11 +8,11 @@ from typing import assert_never, cast
 
 from weir.kernel.alignment import AlignmentAborted, TakeSnapshot
 from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, Deliver, InputProcessor, InputsEnded, SubtaskEffect
-from weir.operators.base import Batch
+from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.subtask.channels import BUFFER_ROWS_ENOUGH, WINDOW_BYTES, InputChannel, rows_of
-from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
+from weir.subtask.channels import WINDOW_BYTES, InputChannel, rows_of
+from weir.subtask.subtask import ANY_TIME, NEEDS_ROOM, NONE, SubtaskParts, SubtaskRuntime, Work
 
 
 class ChannelSubtask(SubtaskRuntime):
@@ -20,10 +20,9 @@ class ChannelSubtask(SubtaskRuntime):
 
     ``join`` concatenates batches, up to ``joined_rows_max`` rows. If ``joined_rows_max`` is 0, batches are never concatenated.
 
-    A small batch waits until every channel that has delivered a batch lately delivers its next batch, but at most ``buffer_ns``.
-    The subtask then processes one joined batch instead of one batch per channel. Batches do not wait while a control event is
-    waiting or while the subtask aligns, so they do not delay a barrier. Batches that take much of the credit of their channel do not
-    wait either, because a sender without credit cannot finish its step, and takes no snapshot before.
+    A small batch waits until every channel that has delivered a batch lately delivers its next batch or its barrier, but at most
+    ``buffer_ns``. The subtask then processes one joined batch instead of one batch per channel. Batches that take much of the credit
+    of their channel do not wait, because a sender without credit cannot finish its step, and takes no snapshot before.
     """
 
     def __init__(
@@ -39,6 +38,7 @@ class ChannelSubtask(SubtaskRuntime):
     ) -> None:
         super().__init__(subtask, parts)
         self.inputs = tuple(inputs)
+        self._positions = {channel.channel: position for position, channel in enumerate(inputs)}
         self._protocol = protocol
         self._join = join
         self._joined_rows_max = joined_rows_max
@@ -72,40 +72,55 @@ class ChannelSubtask(SubtaskRuntime):
             # TakeSnapshot and AlignmentAborted send only control events.
             # If one effect of a frame is TakeSnapshot or AlignmentAborted, all later effects of the frame are also of these two
             # kinds.
-            return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
+            return ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else NEEDS_ROOM
         if not self._arrivals.frames:
             self._waiting_since_ns, self._reading = None, False
-            return Work.NONE
-        if self.is_waiting and self._waiting_since_ns is not None and self._seen_total == self._arrivals.total:
+            return NONE
+        if self._waiting_since_ns is not None and not self._reading and self._seen_total == self._arrivals.total:
             self._reading = now_ns >= self._waiting_since_ns + self._buffer_ns
-            return Work.NEEDS_ROOM if self._reading else Work.NONE
+            return NEEDS_ROOM if self._reading else NONE
         return self._work_of_channels(now_ns)
 
     def _work_of_channels(self, now_ns: int) -> Work:
-        work = Work.NONE
-        due = self.aligning
-        complete = True
-        for channel in self.inputs:
-            head = channel.head
-            if head is None:
-                if channel.read_ns is not None and now_ns - channel.read_ns < 2 * self._buffer_ns:
-                    complete = False
-                continue
-            if self._protocol.is_blocked(channel.channel):
-                continue
-            if head.kind is not FrameKind.DATA:
-                return Work.ANY_TIME
-            work = Work.NEEDS_ROOM
-            due |= channel.must_be_read
-        if work is Work.NONE:
+        arrivals = self._arrivals
+        has_events = arrivals.control_events > 0 or self.aligning
+        work = self._work_beside_events() if has_events else NEEDS_ROOM
+        if work is ANY_TIME:
+            return work
+        if work is NONE:
             self._waiting_since_ns, self._reading = None, False
         elif not self._reading:
             if self._waiting_since_ns is None:
                 self._waiting_since_ns = now_ns
-            overdue = now_ns >= self._waiting_since_ns + self._buffer_ns
-            self._reading = complete or due or overdue or self._arrivals.rows >= BUFFER_ROWS_ENOUGH
-            self._seen_total = self._arrivals.total
-        return work if self._reading else Work.NONE
+            self._reading = (
+                arrivals.take_much_credit
+                or arrivals.rows >= BUFFER_ROWS_ENOUGH
+                or now_ns >= self._waiting_since_ns + self._buffer_ns
+                or self._all_have_delivered(now_ns)
+            )
+            self._seen_total = arrivals.total
+        return work if self._reading else NONE
+
+    def _work_beside_events(self) -> Work:
+        """Return the work while a control event is waiting or the subtask aligns."""
+        work = NONE
+        for channel in self.inputs:
+            head = channel.head
+            if head is None or self._protocol.is_blocked(channel.channel):
+                continue
+            if head.batch is None:
+                return ANY_TIME
+            work = NEEDS_ROOM
+        return work
+
+    def _all_have_delivered(self, now_ns: int) -> bool:
+        """Return whether each channel from which a batch was read lately contains a frame, or has delivered its barrier."""
+        lately_ns = now_ns - 2 * self._buffer_ns
+        for channel in self.inputs:
+            if not channel.frames and channel.read_ns is not None and channel.read_ns > lately_ns:
+                if not self._protocol.is_blocked(channel.channel):
+                    return False
+        return True
 
     def wake_at_ns(self) -> int | None:
         if self._waiting_since_ns is not None and not self._reading:
@@ -135,16 +150,21 @@ class ChannelSubtask(SubtaskRuntime):
         event at its head, channels with data are served round robin.
         """
         ready = None
+        has_events = self._arrivals.control_events > 0
+        if events_only and not has_events:
+            return None
         for offset in range(len(self.inputs)):
             position = (self._next_input + offset) % len(self.inputs)
             channel = self.inputs[position]
             head = channel.head
             if head is None or self._protocol.is_blocked(channel.channel):
                 continue
-            if head.kind is not FrameKind.DATA:
+            if head.batch is None:
                 return channel
             if ready is None:
                 ready = position
+                if not has_events:
+                    break
         if ready is None or events_only:
             return None
         self._next_input = ready + 1
@@ -174,7 +194,7 @@ class ChannelSubtask(SubtaskRuntime):
                 assert_never(effect)
 
     def _deliver(self, first: Frame, now_ns: int) -> None:
-        position = next(number for number, channel in enumerate(self.inputs) if channel.channel == first.channel)
+        position = self._positions[first.channel]
         frames = [(self.inputs[position], first), *self._joinable_batches(position, first, now_ns)]
         batch = self._join([_batch_of(frame) for _, frame in frames])
         self.records_in += batch.num_rows
@@ -198,10 +218,11 @@ class ChannelSubtask(SubtaskRuntime):
         frames: list[tuple[InputChannel, Frame]] = []
         if 2 * rows > self._joined_rows_max:
             return frames
+        input_index = self.inputs[position].input_index
         for channel in (*self.inputs[position:], *self.inputs[:position]):
-            if channel.input_index != self.inputs[position].input_index or self._protocol.is_blocked(channel.channel):
+            if not channel.frames or channel.input_index != input_index or self._protocol.is_blocked(channel.channel):
                 continue
-            while (head := channel.head) is not None and head.kind is FrameKind.DATA:
+            while (head := channel.head) is not None and head.batch is not None:
                 rows += rows_of(head)
                 held += head.bytes_held
                 if rows > self._joined_rows_max or held > WINDOW_BYTES:

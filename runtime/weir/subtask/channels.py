@@ -18,10 +18,10 @@ from typing import Protocol, Self, cast
 
 from weir.errors import ProtocolError
 from weir.graph.physical import Edge, PhysicalGraph
-from weir.operators.base import Batch
+from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch
 from weir.operators.batch_slicing import BATCH_BYTES
 from weir.protocol.channel_state import EdgeSnapshot, PackedInts
-from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.frames import DATA, Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation
 from weir.subtask.environment import BatchPartitioner
 
@@ -65,11 +65,8 @@ class ChannelLimits:
 
 FULL_LIMITS = ChannelLimits()
 
-BUFFER_MS_PER_CHANNEL = 3
-BUFFER_MS_MIN, BUFFER_MS_MAX = 20, 50
-BUFFER_ROWS_ENOUGH = 8_192
-"""A buffer with this number of rows does not wait for more rows, because the fixed cost of a batch is then a small part of the
-cost of its rows."""
+BUFFER_MS_PER_CHANNEL = 5
+BUFFER_MS_MIN, BUFFER_MS_MAX = 23, 80
 
 
 def buffer_ns_of(graph: PhysicalGraph, buffer_timeout_ms: float | None) -> int:
@@ -87,11 +84,15 @@ def buffer_ns_of(graph: PhysicalGraph, buffer_timeout_ms: float | None) -> int:
 class Arrivals:
     """Counts the frames in all input channels of a subtask, so that a turn need not look at every channel."""
 
-    __slots__ = ("frames", "rows", "total")
+    __slots__ = ("control_events", "frames", "rows", "take_much_credit", "total")
 
     def __init__(self) -> None:
         self.frames = 0
         """Number of waiting frames."""
+        self.control_events = 0
+        """Number of waiting frames without data."""
+        self.take_much_credit = False
+        """Whether the sender of a channel can need the credit of waiting frames. Stays True until no frame is waiting."""
         self.rows = 0
         """Number of rows in the waiting frames."""
         self.total = 0
@@ -115,49 +116,48 @@ class InputChannel:
         self.input_index = input_index
         self._return_credit = return_credit
         self._credit_return_bytes = limits.window_bytes // CREDIT_PARTS
-        self._frames: deque[Frame] = deque()
+        self.frames: deque[Frame] = deque()
+        """The waiting frames. Only ``push`` and ``pop`` change them."""
         self._bytes_held = 0
         self._bytes_owed = 0
-        self.control_events = 0
-        """Number of waiting frames without data."""
         self.read_ns: int | None = None
         """The time of the last read of a batch, or None."""
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self.frames)
 
     @property
     def bytes_held(self) -> int:
         return self._bytes_held
 
     @property
-    def must_be_read(self) -> bool:
-        """Whether the channel contains a control event, or batches whose credit the sender can need."""
-        return self.control_events > 0 or self._bytes_held >= self._credit_return_bytes
-
-    @property
     def head(self) -> Frame | None:
-        return self._frames[0] if self._frames else None
+        return self.frames[0] if self.frames else None
 
     def push(self, frame: Frame) -> None:
-        self._frames.append(frame)
-        self._bytes_held += frame.bytes_held
+        self.frames.append(frame)
         arrivals = self.arrivals
         arrivals.frames += 1
         arrivals.total += 1
-        if frame.kind is FrameKind.DATA:
-            arrivals.rows += rows_of(frame)
-        else:
-            self.control_events += 1
+        if frame.batch is None:
+            arrivals.control_events += 1
+            return
+        arrivals.rows += rows_of(frame)
+        self._bytes_held += frame.bytes_held
+        if self._bytes_held >= self._credit_return_bytes:
+            arrivals.take_much_credit = True
 
     def pop(self, now_ns: int) -> Frame:
-        frame = self._frames.popleft()
-        self.arrivals.frames -= 1
-        if frame.kind is FrameKind.DATA:
-            self.arrivals.rows -= rows_of(frame)
-            self.read_ns = now_ns
+        frame = self.frames.popleft()
+        arrivals = self.arrivals
+        arrivals.frames -= 1
+        if not arrivals.frames:
+            arrivals.take_much_credit = False
+        if frame.batch is None:
+            arrivals.control_events -= 1
         else:
-            self.control_events -= 1
+            arrivals.rows -= rows_of(frame)
+            self.read_ns = now_ns
         return frame
 
     def release(self, frame: Frame) -> None:
@@ -198,7 +198,7 @@ class LocalOutput:
 
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
         held: int = batch.nbytes
-        self._target.push(Frame(FrameKind.DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
+        self._target.push(Frame(DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
         self.sequence += 1
         return held
 
@@ -241,7 +241,7 @@ class RemoteOutput:
         return sum(part_held for _, part_held in parts)
 
     def _send_batch(self, batch: Batch, held: int, generation: Generation, epoch: int) -> None:
-        self._enqueue(Frame(FrameKind.DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
+        self._enqueue(Frame(DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
         self.sequence += 1
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
@@ -265,8 +265,9 @@ class RemoteOutput:
 
     def _admits(self, frame: Frame) -> bool:
         # The receiver can have consumed all frames if the credit in use is less than the credit that it keeps.
-        empty = self._bytes_out < self._kept_bytes_max
-        return frame.bytes_held == 0 or empty or self._bytes_out + frame.bytes_held <= self._window_bytes
+        if self._bytes_out < self._kept_bytes_max:
+            return True
+        return frame.bytes_held == 0 or self._bytes_out + frame.bytes_held <= self._window_bytes
 
     def _transmit(self, frame: Frame) -> None:
         self._bytes_out += frame.bytes_held
@@ -297,7 +298,8 @@ class OutputEdge:
         return self._send(self._partitioner.flush(), generation, epoch) if self.pending_rows else 0
 
     def _send(self, parts: list[tuple[int, Batch]], generation: Generation, epoch: int) -> int:
-        return sum(self._channels_by_target[target].send_data(batch, generation, epoch) for target, batch in parts)
+        channels = self._channels_by_target
+        return sum([channels[target].send_data(batch, generation, epoch) for target, batch in parts])
 
 
 class Outputs:

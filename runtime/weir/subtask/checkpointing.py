@@ -113,6 +113,11 @@ class SlotCheckpoints:
         """
 
     @property
+    def is_idle(self) -> bool:
+        """Whether no snapshot has to be gathered or written."""
+        return not self._gathering and not self._gathered
+
+    @property
     def gathering(self) -> SubtaskCheckpoint | None:
         """The snapshot that the next call of ``gather`` continues."""
         return self._gathering[0] if self._gathering else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from weir.graph.key_groups import key_group_range
 from weir.graph.logical import OperatorKind
@@ -151,6 +152,7 @@ class DeploymentBuilder:
                 source=source,
                 last_checkpoint=last_checkpoint,
                 request_split=self._request_split,
+                buffer_ns=self._buffer_ns,
             )
         channels = self._graph.inputs_of(subtask)
         joinable = all(self._program.may_join(self._graph, edge) for edge in {channel.edge for channel in channels})
@@ -267,7 +269,7 @@ class DeploymentBuilder:
             edges.append(OutputEdge(edge, partitioner, outputs))
         epoch = (self._message.restored_checkpoint or 0) + 1
         # Flush a little more often than the rows arrive, so that a round of batches does not wait for the next round.
-        buffer_ns = self._buffer_ns * 3 // 4
+        buffer_ns = self._buffer_ns * 3 // 8
         return Outputs(edges, generation=self._deployment.generation, epoch=epoch, buffer_ns=buffer_ns)
 
     def _output(self, channel: ChannelId, sequence: int) -> OutputChannel:
@@ -276,7 +278,7 @@ class DeploymentBuilder:
         output = RemoteOutput(
             channel,
             sequence,
-            lambda frame: self._environment.send_frame(channel.target, frame),
+            partial(self._environment.send_frame, channel.target),
             self._program.slice_batch,
             self._limits,
         )

@@ -40,11 +40,11 @@ from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
-IDLE_WAIT_NS = 128_000_000
+IDLE_WAIT_NS = 250_000_000
 """An idle loop makes a turn after this time. The coordinator needs a turn in every stuck timeout, whose minimum is a second."""
 TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
-METRICS_NS = 500_000_000
+METRICS_NS = 1_000_000_000
 CALLS_NS_MAX = 1_000_000_000
 """Maximum time that the process waits after Stop until its background calls have ended."""
 
@@ -256,15 +256,15 @@ class SlotProcess:
         received = False
         for event in self._exchange.pump(now_ns, timeout_ns):
             match event:
+                case Frame():
+                    self._runtime.on_frame(event)
+                    received = True
                 case FdReady():
                     for handler, mask in self._inbox_poller.wait(0):
                         handler(mask, now_ns)
                     self._handle_inbox()
                 case PeerLost(slot, reason):
                     self._runtime.on_peer_lost(slot, reason)
-                case Frame():
-                    self._runtime.on_frame(event)
-                    received = True
         return received
 
     def _handle_inbox(self) -> None:

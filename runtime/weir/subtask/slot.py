@@ -18,7 +18,7 @@ from weir.errors import CheckpointError, ProtocolError, Retry, SlotError, WeirEr
 from weir.graph.physical import PhysicalGraph
 from weir.operators.base import Operator, SourceOperator
 from weir.protocol import codec
-from weir.protocol.frames import Frame, FrameKind
+from weir.protocol.frames import CREDIT, Frame
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
@@ -30,7 +30,6 @@ from weir.protocol.messages import (
     Deployed,
     Lease,
     NotifyCheckpointAborted,
-    NotifyCheckpointCompleted,
     NotifyCheckpointPublished,
     Restoring,
     SlotMetrics,
@@ -48,8 +47,8 @@ from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSetti
 from weir.subtask.environment import Program, SlotEnvironment
 from weir.subtask.metrics import slot_metrics
 from weir.subtask.source_subtask import SourceSubtask
-from weir.subtask.subtask import SubtaskRuntime, Work
-from weir.subtask.timing import SubtaskCondition
+from weir.subtask.subtask import ANY_TIME, NONE, SubtaskRuntime
+from weir.subtask.timing import BACKPRESSURED, BLOCKING_CALL, IDLE, QUEUED, RUNNABLE, SubtaskCondition
 
 FLUSH_AGE_NS = 100_000_000
 """While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
@@ -112,14 +111,7 @@ class SlotRuntime:
                 self.stop_reason = reason
             case Lease():
                 pass
-            case (
-                Start()
-                | TriggerCheckpoint()
-                | NotifyCheckpointCompleted()
-                | NotifyCheckpointPublished()
-                | NotifyCheckpointAborted()
-                | AssignSplit()
-            ):
+            case Start() | TriggerCheckpoint() | NotifyCheckpointPublished() | NotifyCheckpointAborted() | AssignSplit():
                 deployment = self._deployment
                 if deployment is not None and not deployment.failed and message.generation == deployment.generation:
                     self._fail_on_error(lambda: self._on_current(deployment, message), deployment.generation)
@@ -128,7 +120,7 @@ class SlotRuntime:
         deployment = self._deployment
         if deployment is None or frame.generation != deployment.generation or deployment.failed:
             return
-        if frame.kind is FrameKind.CREDIT:
+        if frame.kind is CREDIT:
             output = deployment.remote_outputs.get(frame.channel)
             if output is not None:
                 self._fail_on_error(lambda: output.on_credit(frame.argument), deployment.generation)
@@ -151,12 +143,7 @@ class SlotRuntime:
     def _on_current(
         self,
         deployment: SlotDeployment,
-        message: Start
-        | TriggerCheckpoint
-        | NotifyCheckpointCompleted
-        | NotifyCheckpointPublished
-        | NotifyCheckpointAborted
-        | AssignSplit,
+        message: Start | TriggerCheckpoint | NotifyCheckpointPublished | NotifyCheckpointAborted | AssignSplit,
     ) -> None:
         match message:
             case Start():
@@ -169,12 +156,6 @@ class SlotRuntime:
                 for source in self._sources(deployment):
                     if source.uid == operator and source.subtask.index == subtask:
                         source.assign(split, precedes)
-            case NotifyCheckpointCompleted(_, checkpoint):
-                for runtime in deployment.subtasks:
-                    for operator_object in runtime.chain.operators:
-                        operator_object.on_checkpoint_completed(checkpoint)
-                    if isinstance(runtime, SourceSubtask):
-                        runtime.source.on_checkpoint_completed(checkpoint)
             case NotifyCheckpointPublished(_, checkpoint):
                 for runtime in deployment.subtasks:
                     for operator_object in runtime.chain.operators:
@@ -220,23 +201,27 @@ class SlotRuntime:
             self._environment.send_control(Deployed(deployment.generation))
         if not deployment.running:
             return False
-        worked = self._snapshot_work(deployment)
-        chosen = self._choose(deployment)
-        if chosen is not None:
-            self._fail_on_error(lambda: self._step(chosen), deployment.generation, chosen.subtask)
-            now_ns = self._environment.monotonic_ns()
-            if now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
-                self._flushed_ns = now_ns
-                self._flush(deployment, now_ns, lambda outputs: _age_at_ns(outputs, FLUSH_AGE_NS))
+        worked = not deployment.checkpoints.is_idle and self._snapshot_work(deployment)
+        chosen, others = self._choose(deployment)
+        if chosen is None:
+            return worked or self._flush(deployment, self._environment.monotonic_ns(), self._flush_at_ns(deployment))
+        try:
+            now_ns = self._step(chosen)
+            idle = not others and chosen.work(now_ns) is NONE
+        except Exception as error:  # noqa: BLE001  # any error fails the subtask, not the loop
+            self._fail(error, chosen.subtask, deployment.generation)
             return True
-        if not worked:
-            worked = self._flush(deployment, self._environment.monotonic_ns(), self._flush_at_ns(deployment))
-        return worked
+        if idle:
+            self._flush(deployment, now_ns, self._flush_at_ns(deployment))
+        elif now_ns - self._flushed_ns > FLUSH_AGE_NS // 4:
+            self._flushed_ns = now_ns
+            self._flush(deployment, now_ns, lambda outputs: _age_at_ns(outputs, FLUSH_AGE_NS))
+        return True
 
     @staticmethod
     def _flush_at_ns(deployment: SlotDeployment) -> Callable[[Outputs], int | None]:
         """Return a function that returns when to send pending rows while the slot is idle."""
-        if any(runtime.aligning for runtime in deployment.subtasks):
+        if not deployment.buffer_ns and any(runtime.aligning for runtime in deployment.subtasks):
             return lambda outputs: _age_at_ns(outputs, ALIGNING_FLUSH_AGE_NS)
         return Outputs.flush_at_ns
 
@@ -248,11 +233,13 @@ class SlotRuntime:
             return deployment.restore.report_at_ns
         if not deployment.running:
             return None
-        waits = [deployment.checkpoints.wake_at_ns()]
+        earliest_ns = deployment.checkpoints.wake_at_ns()
         flush_at_ns = self._flush_at_ns(deployment)
         for runtime in deployment.subtasks:
-            waits += (runtime.wake_at_ns(), flush_at_ns(runtime.outputs))
-        return min((at_ns for at_ns in waits if at_ns is not None), default=None)
+            for at_ns in (runtime.wake_at_ns(), flush_at_ns(runtime.outputs)):
+                if at_ns is not None and (earliest_ns is None or at_ns < earliest_ns):
+                    earliest_ns = at_ns
+        return earliest_ns
 
     def nap_ns(self) -> int:
         """Return how long the loop can ignore its sockets after frames have arrived that gave no work.
@@ -264,23 +251,26 @@ class SlotRuntime:
             return 0
         return deployment.buffer_ns // NAP_PARTS
 
-    def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
-        """Return the first subtask that can run, in downstream-first order. Also update the time accounts of all subtasks.
+    def _choose(self, deployment: SlotDeployment) -> tuple[SubtaskRuntime | None, bool]:
+        """Return the first subtask that can run, in downstream-first order, and whether other subtasks can also run. Also update the
+        time accounts of all subtasks.
 
         Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
         aligning. Sources take turns, because a source that always has input would otherwise keep the other sources from reading.
         """
         now_ns = self._environment.monotonic_ns()
         chosen: SubtaskRuntime | None = None
-        chosen_work = Work.NONE
-        conditions: dict[SubtaskId, SubtaskCondition] = {}
+        chosen_work = NONE
+        runnable = 0
+        conditions: list[SubtaskCondition] = []
         for runtime in deployment.subtasks:
             work = runtime.work(now_ns)
-            if work is Work.NONE:
-                condition = SubtaskCondition.IDLE
-            elif work is Work.ANY_TIME or runtime.outputs.has_room():
-                condition = SubtaskCondition.RUNNABLE
-                if chosen is None or (work is Work.ANY_TIME and chosen_work is not Work.ANY_TIME):
+            if work is NONE:
+                condition = IDLE
+            elif work is ANY_TIME or runtime.outputs.has_room():
+                condition = RUNNABLE
+                runnable += 1
+                if chosen is None or (work is ANY_TIME and chosen_work is not ANY_TIME):
                     chosen, chosen_work = runtime, work
                 elif work is chosen_work and runtime.takes_turns and chosen.takes_turns and runtime.ran_ns < chosen.ran_ns:
                     chosen = runtime
@@ -288,32 +278,39 @@ class SlotRuntime:
                 condition = self._condition_without_room(deployment, runtime, conditions)
             if runtime.in_blocking_call:
                 # A subtask in a blocking call counts as busy, even while the loop polls the call.
-                condition = SubtaskCondition.BLOCKING_CALL
-            conditions[runtime.subtask] = condition
+                condition = BLOCKING_CALL
+            conditions.append(condition)
             runtime.account.settle(condition, now_ns, rested=self._rested)
         self._rested = chosen is None
-        return chosen
+        return chosen, runnable > 1
 
     @staticmethod
     def _condition_without_room(
-        deployment: SlotDeployment, runtime: SubtaskRuntime, conditions: dict[SubtaskId, SubtaskCondition]
+        deployment: SlotDeployment, runtime: SubtaskRuntime, conditions: Sequence[SubtaskCondition]
     ) -> SubtaskCondition:
-        could_run = (SubtaskCondition.RUNNABLE, SubtaskCondition.QUEUED)
+        """``conditions`` are the conditions of the downstream subtasks, which come first in ``deployment.subtasks``."""
+        can_run = {
+            other.subtask
+            for other, condition in zip(deployment.subtasks, conditions, strict=False)
+            if condition in (RUNNABLE, QUEUED)
+        }
         for channel in runtime.outputs.full_channels():
             if not isinstance(channel, LocalOutput):
-                return SubtaskCondition.BACKPRESSURED
+                return BACKPRESSURED
             consumer = SubtaskId(deployment.graph.edges[channel.channel.edge].target, channel.channel.target)
-            if conditions.get(consumer) not in could_run:
-                return SubtaskCondition.BACKPRESSURED
-        return SubtaskCondition.QUEUED
+            if consumer not in can_run:
+                return BACKPRESSURED
+        return QUEUED
 
-    def _step(self, runtime: SubtaskRuntime) -> None:
+    def _step(self, runtime: SubtaskRuntime) -> int:
+        """Run one step of a subtask. Return the time at its end."""
         self._environment.step_begins(runtime.subtask.chain)
         began_ns = self._environment.monotonic_ns()
         runtime.step(began_ns)
         now_ns = runtime.ran_ns = self._environment.monotonic_ns()
         runtime.account.add_busy(now_ns)
         self._busy_ns += now_ns - began_ns
+        return now_ns
 
     def _flush(self, deployment: SlotDeployment, now_ns: int, flush_at_ns: Callable[[Outputs], int | None]) -> bool:
         """Send the pending rows that are due. ``flush_at_ns`` returns the time at which the rows of an output are due, or None."""

@@ -11,11 +11,15 @@ from weir.errors import InputError, ProtocolError
 from weir.operators.base import SourceOperator, Step
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split
-from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
+from weir.subtask.subtask import ANY_TIME, NEEDS_ROOM, NONE, SubtaskParts, SubtaskRuntime, Work
 
 
 class SourceSubtask(SubtaskRuntime):
-    """A subtask with a source. Triggers and split assignments are handled in the order of their arrival."""
+    """A subtask with a source. Triggers and split assignments are handled in the order of their arrival.
+
+    If the source emits its next batch within ``buffer_ns``, a trigger waits for this batch. The barrier then follows the batch
+    directly, so the checkpoint does not cause an additional round of small batches.
+    """
 
     takes_turns = True
 
@@ -28,6 +32,7 @@ class SourceSubtask(SubtaskRuntime):
         source: SourceOperator,
         last_checkpoint: CheckpointId,
         request_split: Callable[[OperatorUid, int], None],
+        buffer_ns: int = 0,
     ) -> None:
         super().__init__(subtask, parts)
         self.uid = uid
@@ -40,9 +45,15 @@ class SourceSubtask(SubtaskRuntime):
         """A subtask that ended before the restore requests no splits. The records of a new split would reach operators whose
         ``on_end_of_input`` has already run.
         """
+        self._buffer_ns = buffer_ns
         self._poll_at_ns = 0
+        self._poll_before_trigger = False
+        """Whether the first trigger in the queue waits until the source is polled."""
 
     def trigger(self, checkpoint: CheckpointId) -> None:
+        if not self._queue:
+            wait_ns = self._poll_at_ns - self._environment.monotonic_ns()
+            self._poll_before_trigger = 0 < wait_ns <= self._buffer_ns
         self._queue.append(checkpoint)
 
     def assign(self, split: Split | None, precedes: CheckpointId) -> None:
@@ -63,21 +74,25 @@ class SourceSubtask(SubtaskRuntime):
     def work(self, now_ns: int) -> Work:
         if self._step is not None:
             return self._unfinished_step(now_ns)
-        if self._queue:
-            return Work.ANY_TIME
+        if self._queue and not self._polls_before_trigger():
+            return ANY_TIME
         if self.ended:
-            return Work.NONE
+            return NONE
         reading = self.source.is_reading()
         if self._no_more_splits and not reading:
-            return Work.NEEDS_ROOM
+            return NEEDS_ROOM
         if self._needs_split():
-            return Work.ANY_TIME
-        return Work.NEEDS_ROOM if reading and now_ns >= self._poll_at_ns else Work.NONE
+            return ANY_TIME
+        return NEEDS_ROOM if reading and now_ns >= self._poll_at_ns else NONE
 
     def wake_at_ns(self) -> int | None:
         if self._step is None and not self.ended and self.source.is_reading():
             return self._poll_at_ns if self.outputs.has_room() else None
         return super().wake_at_ns()
+
+    def _polls_before_trigger(self) -> bool:
+        self._poll_before_trigger = self._poll_before_trigger and self.source.is_reading() and self.outputs.has_room()
+        return self._poll_before_trigger
 
     def _needs_split(self) -> bool:
         return (
@@ -85,7 +100,7 @@ class SourceSubtask(SubtaskRuntime):
         )
 
     def _start_work(self, now_ns: int) -> None:
-        if self._queue:
+        if self._queue and not self._polls_before_trigger():
             self._handle(self._queue.popleft())
         elif self._needs_split():
             self._split_requested = True
@@ -95,6 +110,7 @@ class SourceSubtask(SubtaskRuntime):
             self._start_step(step, self._end)
         else:
             batch = self._poll()
+            self._poll_before_trigger = False
             if batch is None:
                 self._poll_at_ns = now_ns + self.source.next_poll_after_ns()
                 return

@@ -24,13 +24,16 @@ class SubtaskCondition(StrEnum):
     waiting for the loop."""
 
 
+RUNNABLE, IDLE, BLOCKING_CALL, BACKPRESSURED, QUEUED = SubtaskCondition  # faster to look up than members of the enum
+
+
 class TimeAccount:
     """Counts nanoseconds since ``start_ns``. The busy, idle, backpressured and queued times always add up to the time since
     ``start_ns``."""
 
     def __init__(self, start_ns: int) -> None:
         self._settled_ns = start_ns
-        self._condition = SubtaskCondition.IDLE
+        self._condition = IDLE
         self.busy_ns = 0
         self.idle_ns = 0
         self.backpressured_ns = 0
@@ -47,11 +50,11 @@ class TimeAccount:
         waited_ns = now_ns - self._settled_ns
         self._settled_ns = now_ns
         previous, self._condition = self._condition if rested else condition, condition
-        if previous is SubtaskCondition.IDLE:
+        if previous is IDLE:
             self.idle_ns += waited_ns
-        elif previous is SubtaskCondition.BLOCKING_CALL:
+        elif previous is BLOCKING_CALL:
             self.busy_ns += waited_ns
-        elif previous is SubtaskCondition.BACKPRESSURED:
+        elif previous is BACKPRESSURED:
             self.backpressured_ns += waited_ns
         else:
             self.queued_ns += waited_ns

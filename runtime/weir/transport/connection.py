@@ -163,23 +163,22 @@ class MessageReader(Generic[H]):
 
     def _staged(self, size: int) -> pa.Buffer:
         """Copy the next section, which is in the staging buffer."""
-        if size == 0:
-            return _EMPTY
         begin, self._begin = self._begin, self._begin + size
         section = pa.allocate_buffer(size)
         memoryview(section).cast("B")[:] = self._stage[begin : self._begin]
         return section
 
     def _split_messages(self, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
+        header_bytes, parse = self._format.header_bytes, self._format.parse
         while True:
             if not self._in_message:
-                end = self._begin + self._format.header_bytes
+                end = self._begin + header_bytes
                 if end > self._end:
                     return
-                self._header, sizes = self._format.parse(self._stage[self._begin : end])
+                self._header, sizes = parse(self._stage[self._begin : end])
                 self._begin = end
                 if sum(sizes) <= self._end - end:
-                    deliver(self._header, [self._staged(size) for size in sizes])
+                    deliver(self._header, [self._staged(size) if size else _EMPTY for size in sizes])
                     continue
                 self._in_message = True
                 self._sections = [pa.allocate_buffer(size) for size in sizes]

@@ -19,7 +19,7 @@ from socket import socket
 import pyarrow as pa
 
 from weir.errors import ProtocolError
-from weir.protocol.frames import HEADER_BYTES, Frame, FrameHeader, FrameKind, decode_header
+from weir.protocol.frames import CREDIT, HEADER_BYTES, Frame, FrameHeader, decode_header
 from weir.protocol.ids import Generation, SlotIndex
 from weir.transport import sockets
 from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, SendQueue
@@ -313,16 +313,14 @@ class DataExchange:
         header = decode_header(data)
         if header.generation != self._newest:
             raise ProtocolError(f"slot {peer} sent a frame of generation {header.generation} in generation {self._newest}")
-        if (header.channel.source, header.channel.target) != self._ends(header, peer):
+        # Subtask i of every chain is in slot i, and credit travels from the target to the source.
+        _, source, target = header.channel
+        sender, receiver = (target, source) if header.kind is CREDIT else (source, target)
+        if sender != peer or receiver != self._own_slot:
             raise ProtocolError(
                 f"slot {peer} sent a {header.kind.name} frame of channel {header.channel} to slot {self._own_slot}"
             )
         return header, (header.determinants_bytes, header.payload_bytes)
-
-    def _ends(self, header: FrameHeader, peer: SlotIndex) -> tuple[int, int]:
-        """Return the expected source and target of the channel. Subtask i of every chain is in slot i, and credit travels from
-        the target to the source."""
-        return (self._own_slot, peer) if header.kind is FrameKind.CREDIT else (peer, self._own_slot)
 
     def _deliver(self, codec: FrameCodec, header: FrameHeader, sections: list[pa.Buffer]) -> None:
         determinants, payload = sections

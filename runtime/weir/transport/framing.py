@@ -21,7 +21,7 @@ import xxhash
 
 from weir.errors import InputError, ProtocolError, SchemaError
 from weir.operators.packed_batch import PackedBatch, RowFormat
-from weir.protocol.frames import PACKED, PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKind
+from weir.protocol.frames import DATA, PACKED, PAYLOAD_BYTES_MAX, Frame, FrameHeader
 
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
 
@@ -199,12 +199,12 @@ class FrameCodec:
     def encode(self, frame: Frame) -> list[Piece]:
         """Return header and payload for ``sendmsg``. Raise SchemaError for a wrong schema, ProtocolError for too many rows, or
         InputError for too many bytes."""
-        if frame.kind is not FrameKind.DATA:
+        if frame.kind is not DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
         if isinstance(frame.batch, PackedBatch):
-            data = frame.batch.data
-            header = _header(frame, frame.bytes_held, content_hash((data,)), frame.batch.nbytes, PACKED)
-            return [header + data] if frame.batch.nbytes <= _JOIN_BYTES else [header, data]
+            data, nbytes = frame.batch.data, frame.batch.nbytes
+            header = _header(frame, frame.bytes_held, xxhash.xxh3_64_intdigest(data), nbytes, PACKED)
+            return [header + data] if nbytes <= _JOIN_BYTES else [header, data]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
         if frame.batch.num_rows > ROWS_MAX:
             raise ProtocolError(f"channel {frame.channel}: cannot send a batch of {frame.batch.num_rows} rows; "
@@ -220,28 +220,25 @@ class FrameCodec:
 
     def decode(self, header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer) -> Frame:
         """Return the frame of ``header``. Raise ProtocolError."""
-        is_data = header.kind is FrameKind.DATA
+        is_data = header.kind is DATA
         fault = self._fault(header, determinants, payload, is_data)
         if fault is not None:
             raise ProtocolError(f"channel {header.channel}: {fault}")
         return Frame(
-            kind=header.kind,
-            channel=header.channel,
-            generation=header.generation,
-            epoch=header.epoch,
-            sequence=header.sequence,
-            argument=header.argument,
-            batch=self._batch(header, payload) if is_data else None,
-            bytes_held=header.argument if is_data else 0,
-        )
+            header.kind, header.channel, header.generation, header.epoch, header.sequence, header.argument,
+            self._batch(header, payload) if is_data else None, header.argument if is_data else 0,
+        )  # fmt: skip
 
     @staticmethod
     def _fault(header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer, is_data: bool) -> str | None:
         """Return what is wrong with a frame, or None."""
-        if (determinants.size, payload.size) != (header.determinants_bytes, header.payload_bytes):
+        if determinants.size != header.determinants_bytes or payload.size != header.payload_bytes:
             return "the sizes of the frame differ from its header"
-        pieces = (determinants, payload) if determinants.size else (payload,)
-        if header.content_hash != content_hash(pieces):
+        if determinants.size:
+            hashed = content_hash((determinants, payload))
+        else:
+            hashed = xxhash.xxh3_64_intdigest(payload) if payload.size else EMPTY_HASH
+        if header.content_hash != hashed:
             return f"frame {header.sequence} does not match its content hash"
         if determinants.size or header.flags not in ((0, PACKED) if is_data else (0,)):
             return "frame with determinants or flags, which this version does not support"
@@ -268,13 +265,14 @@ class FrameCodec:
 
 def _header(frame: Frame, argument: int, hash_of_content: int, payload_bytes: int, flags: int = 0) -> bytes:
     return FrameHeader(
-        kind=frame.kind,
-        channel=frame.channel,
-        generation=frame.generation,
-        epoch=frame.epoch,
-        sequence=frame.sequence,
-        argument=argument,
-        content_hash=hash_of_content,
-        payload_bytes=payload_bytes,
-        flags=flags,
+        frame.kind,
+        frame.channel,
+        frame.generation,
+        frame.epoch,
+        frame.sequence,
+        argument,
+        hash_of_content,
+        0,
+        payload_bytes,
+        flags,
     ).encode()

@@ -57,7 +57,7 @@ class Channel:
 
 @pytest.mark.parametrize(
     ("slots", "timeout_ms", "buffer_ms"),
-    [(1, None, 20), (2, None, 20), (8, None, 24), (16, None, 48), (100, None, 50), (16, 0, 0), (2, 2.5, 2.5)],
+    [(1, None, 23), (2, None, 23), (8, None, 40), (16, None, 80), (100, None, 80), (16, 0, 0), (2, 2.5, 2.5)],
 )
 def test_the_default_buffer_timeout_grows_with_the_number_of_channels(
     slots: int, timeout_ms: float | None, buffer_ms: float

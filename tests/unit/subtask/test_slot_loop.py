@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from unittest.mock import patch
 
 import pytest
 from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, Rows, control_event, data
@@ -10,7 +11,7 @@ from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, R
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
-from weir.operators.base import Batch, Step
+from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch, Step
 from weir.protocol.frames import FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.messages import (
@@ -28,7 +29,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
-from weir.subtask.channels import BUFFER_ROWS_ENOUGH, CREDIT_PARTS, WINDOW_BYTES
+from weir.subtask.channels import CREDIT_PARTS, WINDOW_BYTES, Outputs
 from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
 from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
@@ -326,6 +327,15 @@ def test_an_aligning_slot_flushes_its_partitioners_after_a_delay(monkeypatch: py
     assert sent(bench) == [FrameKind.DATA]
 
 
+def test_an_aligning_slot_with_a_buffer_timeout_does_not_delay_the_first_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(ListSource([Rows("held")]), Collecting(), slots=2, buffer_ms=20)
+    monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingPartitioner())
+    bench_with_split(bench.deploy())
+    bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
+    bench.turns()
+    assert sent(bench) == [FrameKind.DATA]
+
+
 MS = 1_000_000
 LOCAL = ChannelId(0, 0, 0)
 
@@ -397,14 +407,17 @@ def test_a_batch_that_takes_much_of_the_credit_of_its_channel_does_not_wait() ->
     assert rounds.keyed.batches == [("a",)]
 
 
-def test_a_batch_does_not_delay_the_barrier_behind_it() -> None:
+def test_a_batch_in_front_of_a_barrier_waits_for_the_batch_or_the_barrier_of_the_other_channel() -> None:
     rounds = Rounds()
     rounds.arrive(FROM_PEER, "a")
     rounds.barrier(FROM_PEER)
+    assert rounds.keyed.batches == []
+    rounds.barrier(LOCAL)
     assert rounds.keyed.batches == [("a",)]
+    assert rounds.keyed.snapshots == [1]
 
 
-def test_a_batch_does_not_wait_while_its_subtask_aligns() -> None:
+def test_a_batch_does_not_wait_for_a_channel_that_has_delivered_its_barrier() -> None:
     rounds = Rounds()
     rounds.barrier(FROM_PEER)
     rounds.arrive(LOCAL, "b")
@@ -713,6 +726,64 @@ def test_a_subtask_that_is_restored_as_ended_records_its_end_in_its_next_snapsho
     done(work(), None)
     snapshots = [taken for message in bench.messages(Acknowledge) for taken in message.snapshots]
     assert [(one.chain, one.ended) for one in snapshots] == [(0, True), (1, True)]
+
+
+class PacedSource(ListSource):
+    """A source that has no batch at its first poll, and asks for the next poll after ``wait_ms``."""
+
+    def __init__(self, wait_ms: int) -> None:
+        super().__init__([Rows("late")])
+        self._wait_ms = wait_ms
+        self._polled = False
+
+    def poll(self) -> Batch | None:
+        if self._polled:
+            return super().poll()
+        self._polled = True
+        return None
+
+    def next_poll_after_ns(self) -> int:
+        return self._wait_ms * MS
+
+
+def paced_bench(wait_ms: int) -> Bench:
+    """Return a slot whose buffer timeout is 20 ms, and whose source has just been polled without a result."""
+    bench = bench_with_split(Bench(PacedSource(wait_ms), Collecting(), slots=2, buffer_ms=20).deploy())
+    bench.turns()
+    bench.frames.clear()
+    return bench
+
+
+def trigger(bench: Bench) -> list[FrameKind]:
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    return [frame.kind for _, frame in bench.frames]
+
+
+def test_a_trigger_waits_for_the_next_batch_of_the_source() -> None:
+    bench = paced_bench(wait_ms=15)
+    assert trigger(bench) == []
+    wake_at_ns = bench.runtime.wake_at_ns()
+    assert wake_at_ns is not None and bench.now_ns < wake_at_ns <= bench.now_ns + 15 * MS
+    bench.now_ns = wake_at_ns
+    bench.turns()
+    assert bench.runtime._deployment is not None
+    source = bench.runtime._deployment.subtasks[-1]
+    assert (source.records_in, source.outputs.epoch) == (1, 2)
+    assert [frame.kind for _, frame in bench.frames] == [FrameKind.BARRIER], "the batch is for the subtask in the same slot"
+
+
+def test_a_trigger_does_not_wait_for_a_batch_after_the_buffer_timeout() -> None:
+    assert trigger(paced_bench(wait_ms=25)) == [FrameKind.BARRIER]
+
+
+def test_a_trigger_does_not_wait_for_a_source_whose_outputs_have_no_room() -> None:
+    bench = paced_bench(wait_ms=15)
+    assert trigger(bench) == []
+    assert bench.runtime._deployment is not None
+    with patch.object(Outputs, "has_room", lambda self: False):
+        bench.turns()
+    assert [frame.kind for _, frame in bench.frames] == [FrameKind.BARRIER]
 
 
 def test_a_split_that_was_assigned_for_an_earlier_epoch_is_refused() -> None:

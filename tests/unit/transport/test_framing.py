@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import decimal
 import random
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -126,7 +126,7 @@ def test_only_fixed_width_types_without_invalid_values_are_packed(kind: pa.DataT
 
 def test_a_data_frame_contains_the_size_that_its_sender_subtracts_from_the_credit() -> None:
     codec = FrameCodec(schema_of_edge)
-    frame = dataclasses.replace(data_frame(1, 0, 9), argument=777, bytes_held=777)
+    frame = msgspec.structs.replace(data_frame(1, 0, 9), argument=777, bytes_held=777)
     arrived = decode(codec, wire(codec.encode(frame)))
     assert arrived == frame and arrived.bytes_held == 777
 
@@ -160,7 +160,7 @@ def test_any_flipped_bit_of_a_payload_is_detected() -> None:
 def valid_header(payload: bytes, determinants: bytes = b"", **changes: Any) -> FrameHeader:
     header = FrameHeader(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 10, content_hash((determinants, payload)),
                          len(determinants), len(payload))  # fmt: skip
-    return dataclasses.replace(header, **changes)
+    return msgspec.structs.replace(header, **changes)
 
 
 def test_invalid_payloads_with_a_valid_hash_are_refused() -> None:

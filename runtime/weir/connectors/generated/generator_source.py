@@ -21,7 +21,17 @@ BURST_S = 0.1
 BATCH_INTERVAL_S = 0.005
 """If buffers do not wait (``OperatorContext.buffer_ns`` is 0), a source with a rate collects the rows of BATCH_INTERVAL_S seconds
 in one batch. With one batch per row, the slot would be too busy to flush partially filled output batches."""
+BATCH_ROWS_ENOUGH = 2_560
+"""With this number of rows, the fixed cost of a batch is about as large as the cost of its rows."""
 WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 1_000_000_000
+
+
+def batch_interval_ns(rate: float, buffer_ns: int) -> int:
+    """Return the time between two batches of a split with ``rate`` rows per second.
+
+    The time is ``buffer_ns`` at a low rate, and half of it if a split has BATCH_ROWS_ENOUGH rows by then.
+    """
+    return min(buffer_ns, max(buffer_ns // 2, int(1e9 * BATCH_ROWS_ENOUGH / rate)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,8 @@ class _ActiveSplit:
     paced_rows: int
     """If the source has a rate limit, the reader waits until it can emit a batch of at least this number of rows. If the split
     has fewer than ``paced_rows`` remaining rows, the reader waits until it can emit all remaining rows."""
+    interval_ns: int
+    """The reader emits a batch at most once per this time, or at any time if this is 0."""
     emit_at_ns: int = 0
     """The reader emits no batch before this time."""
 
@@ -93,6 +105,7 @@ class GeneratorReader(SourceOperator):
         self._clock_ns = clock_ns
         self._schema = source.schema()
         self._active: list[_ActiveSplit] = []
+        self._splits_wanted = 1
         self._turn = 0
         self._fills: list[Fill] = []
         self._wait_ns = WAIT_NS_MIN
@@ -109,17 +122,19 @@ class GeneratorReader(SourceOperator):
         rate = self._source.rate
         bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=BURST_S, now_ns=self._clock_ns())
         paced_rows = 1 if rate is None or self.context.buffer_ns else ceil(rate / stride.of * BATCH_INTERVAL_S)
-        self._active.append(_ActiveSplit(split, stride, split.position or 0, bucket, paced_rows))
+        interval_ns = 0 if rate is None else batch_interval_ns(rate / stride.of, self.context.buffer_ns)
+        active = _ActiveSplit(split, stride, split.position or 0, bucket, paced_rows, interval_ns)
+        if active.is_unfinished:
+            self._active.append(active)
+        self._splits_wanted = ceil(stride.of / self.context.parallelism)
 
     def wants_split(self) -> bool:
         """Return whether the subtask has less than its fair share of the splits. The subtasks read all splits at the same time,
         because they never reach the end of an endless split."""
-        unfinished = sum(active.is_unfinished for active in self._active)
-        return unfinished == 0 or unfinished < ceil(self._active[0].stride.of / self.context.parallelism)
+        return len(self._active) < (self._splits_wanted if self._active else 1)
 
     def poll(self) -> pa.RecordBatch | None:
         now_ns = self._clock_ns()
-        self._active = [active for active in self._active if active.is_unfinished]
         wait_ns = WAIT_NS_MAX
         for _ in range(len(self._active)):
             self._turn = (self._turn + 1) % len(self._active)
@@ -134,9 +149,9 @@ class GeneratorReader(SourceOperator):
                     wait_ns = min(wait_ns, max(active.bucket.wait_ns(paced_rows), active.emit_at_ns - now_ns))
                     continue
                 active.bucket.take(rows)
-                if self.context.buffer_ns:
+                if active.interval_ns:
                     # The sources of all slots of a host emit at the same times, so that their batches can be joined.
-                    active.emit_at_ns = (now_ns // self.context.buffer_ns + 1) * self.context.buffer_ns
+                    active.emit_at_ns = (now_ns // active.interval_ns + 1) * active.interval_ns
             return self._emit(active, rows, now_ns)
         self._wait_ns = max(wait_ns, WAIT_NS_MIN)
         return None
@@ -144,15 +159,17 @@ class GeneratorReader(SourceOperator):
     def _emit(self, active: _ActiveSplit, rows: int, now_ns: int) -> pa.RecordBatch:
         first = active.stride.first + active.position * active.stride.of
         active.position += rows
+        if not active.is_unfinished:
+            self._active.remove(active)
         return pa.RecordBatch.from_arrays(
             [fill(first, active.stride.of, rows, now_ns) for fill in self._fills], schema=self._schema
         )
 
     def unfinished(self) -> tuple[Split, ...]:
-        return tuple(replace(active.split, position=active.position) for active in self._active if active.is_unfinished)
+        return tuple(replace(active.split, position=active.position) for active in self._active)
 
     def is_reading(self) -> bool:
-        return any(active.is_unfinished for active in self._active)
+        return bool(self._active)
 
     def next_poll_after_ns(self) -> int:
         return self._wait_ns

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.connectors.connector_harness import ReadAll, make_context, read_with_restarts
 
 from weir.connectors import sources
-from weir.connectors.generated.generator_source import GeneratorReader
+from weir.connectors.generated.generator_source import GeneratorReader, batch_interval_ns
 from weir.errors import ConfigError
 from weir.protocol.snapshots import Split
 
@@ -172,6 +172,11 @@ def test_a_reader_with_a_rate_limit_emits_one_batch_per_buffer_timeout() -> None
         clock.now_ns += max(1_000_000, reader.next_poll_after_ns() if batch is None else 0)
     assert [at_ns // 1_000_000 for at_ns, _ in emitted] == [1, 20, 40, 60, 80]
     assert [rows for _, rows in emitted] == [100, 1_900, 2_000, 2_000, 2_000]
+
+
+@pytest.mark.parametrize(("rate", "interval_ms"), [(10, 20), (100_000, 20), (160_000, 16), (500_000, 10), (10_000_000, 10)])
+def test_a_fast_split_emits_its_batches_up_to_twice_as_often(rate: float, interval_ms: float) -> None:
+    assert batch_interval_ns(rate, 20_000_000) == interval_ms * 1_000_000
 
 
 def test_endless_splits_are_distributed_evenly_over_the_subtasks() -> None:
