@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import cast
 
@@ -58,6 +59,9 @@ ALIGNING_FLUSH_AGE_NS = 20_000_000
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
+SCAN_INTERVAL = 40
+"""The time between two scans of all subtasks of a busy slot, as a multiple of the duration of a scan. A slot of many subtasks would
+otherwise scan longer than its subtasks run."""
 NAP_PARTS = 16
 """A nap of the loop takes 1 / NAP_PARTS of the buffer timeout."""
 _REASON_CHARS_MAX = 20_000
@@ -77,8 +81,12 @@ class SlotRuntime:
         """The generation of a Cancel message that the slot has not answered yet, or None. The slot does not answer while
         background calls are running."""
         self._busy_ns = 0
+        self._queue: deque[SubtaskRuntime] = deque()
+        """The subtasks that could run at the last scan, and have not run since."""
+        self._scan_at_ns = 0
+        """After this time, the loop no longer runs queued subtasks, but scans all subtasks."""
         self._rested = True
-        """Whether no subtask could run at the last turn."""
+        """Whether no subtask could run at the last scan."""
         self._flushed_ns = 0
         self.stop_reason: str | None = None
 
@@ -252,53 +260,67 @@ class SlotRuntime:
         return deployment.buffer_ns // NAP_PARTS
 
     def _choose(self, deployment: SlotDeployment) -> tuple[SubtaskRuntime | None, bool]:
-        """Return the first subtask that can run, in downstream-first order, and whether other subtasks can also run. Also update the
-        time accounts of all subtasks.
+        """Return the next subtask to run, or None, and whether other subtasks can run too."""
+        now_ns = self._environment.monotonic_ns()
+        while self._queue and now_ns < self._scan_at_ns:
+            runtime = self._queue.popleft()
+            if runtime.work(now_ns) is not NONE and runtime.outputs.has_room():
+                runtime.account.settle(RUNNABLE, now_ns, rested=False)
+                return runtime, True
+        return self._scan(deployment, now_ns)
+
+    def _scan(self, deployment: SlotDeployment, now_ns: int) -> tuple[SubtaskRuntime | None, bool]:
+        """Look at all subtasks, queue those that can run, and return the first. Also update the time accounts of all subtasks.
 
         Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
-        aligning. Sources take turns, because a source that always has input would otherwise keep the other sources from reading.
+        aligning. Downstream subtasks come before upstream subtasks. Sources come last and take turns, because a source that always
+        has input would otherwise keep the other sources from reading.
         """
-        now_ns = self._environment.monotonic_ns()
-        chosen: SubtaskRuntime | None = None
-        chosen_work = NONE
-        runnable = 0
-        conditions: list[SubtaskCondition] = []
+        first: SubtaskRuntime | None = None
+        runnable: list[SubtaskRuntime] = []
+        sources: list[SubtaskRuntime] = []
+        could_run: set[SubtaskId] = set()
         for runtime in deployment.subtasks:
             work = runtime.work(now_ns)
             if work is NONE:
                 condition = IDLE
             elif work is ANY_TIME or runtime.outputs.has_room():
                 condition = RUNNABLE
-                runnable += 1
-                if chosen is None or (work is ANY_TIME and chosen_work is not ANY_TIME):
-                    chosen, chosen_work = runtime, work
-                elif work is chosen_work and runtime.takes_turns and chosen.takes_turns and runtime.ran_ns < chosen.ran_ns:
-                    chosen = runtime
+                (sources if runtime.takes_turns else runnable).append(runtime)
+                if work is ANY_TIME and first is None:
+                    first = runtime
             else:
-                condition = self._condition_without_room(deployment, runtime, conditions)
+                condition = self._condition_without_room(deployment, runtime, could_run)
+            if condition is RUNNABLE or condition is QUEUED:
+                could_run.add(runtime.subtask)
             if runtime.in_blocking_call:
                 # A subtask in a blocking call counts as busy, even while the loop polls the call.
                 condition = BLOCKING_CALL
-            conditions.append(condition)
             runtime.account.settle(condition, now_ns, rested=self._rested)
-        self._rested = chosen is None
-        return chosen, runnable > 1
+        if len(sources) > 1:
+            sources.sort(key=_ran_ns)
+        self._queue.clear()
+        self._queue.extend(runnable)
+        self._queue.extend(sources)
+        count = len(self._queue)
+        if first is not None:
+            self._queue.clear()  # scan again after the control event, because another control event can follow
+        elif self._queue:
+            first = self._queue.popleft()
+        self._rested = first is None
+        self._scan_at_ns = now_ns + SCAN_INTERVAL * (self._environment.monotonic_ns() - now_ns)
+        return first, count > 1
 
     @staticmethod
     def _condition_without_room(
-        deployment: SlotDeployment, runtime: SubtaskRuntime, conditions: Sequence[SubtaskCondition]
+        deployment: SlotDeployment, runtime: SubtaskRuntime, could_run: Container[SubtaskId]
     ) -> SubtaskCondition:
-        """``conditions`` are the conditions of the downstream subtasks, which come first in ``deployment.subtasks``."""
-        can_run = {
-            other.subtask
-            for other, condition in zip(deployment.subtasks, conditions, strict=False)
-            if condition in (RUNNABLE, QUEUED)
-        }
+        """``could_run``: the downstream subtasks that can run or are queued."""
         for channel in runtime.outputs.full_channels():
             if not isinstance(channel, LocalOutput):
                 return BACKPRESSURED
             consumer = SubtaskId(deployment.graph.edges[channel.channel.edge].target, channel.channel.target)
-            if consumer not in can_run:
+            if consumer not in could_run:
                 return BACKPRESSURED
         return QUEUED
 
@@ -454,6 +476,7 @@ class SlotRuntime:
 
     def _drop_deployment(self) -> None:
         deployment, self._deployment = self._deployment, None
+        self._queue.clear()
         if deployment is None:
             return
         self._environment.close_channels()
@@ -496,6 +519,10 @@ class SlotRuntime:
         if deployment is None or not deployment.running:
             return None
         return slot_metrics(deployment, rss_bytes=self._environment.rss_bytes(), loop_busy_ns=self._busy_ns)
+
+
+def _ran_ns(runtime: SubtaskRuntime) -> int:
+    return runtime.ran_ns
 
 
 def _age_at_ns(outputs: Outputs, age_ns: int) -> int | None:

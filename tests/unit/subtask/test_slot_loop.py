@@ -10,7 +10,7 @@ from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, R
 
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.graph.compile import compile_graph
-from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
+from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch, Step
 from weir.protocol.frames import FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
@@ -30,7 +30,7 @@ from weir.protocol.messages import (
 )
 from weir.protocol.snapshots import Split
 from weir.subtask.channels import CREDIT_PARTS, WINDOW_BYTES, Outputs
-from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS
+from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS, SlotRuntime
 from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
 ONE = Generation(1)
@@ -55,25 +55,58 @@ def test_a_slot_reports_its_deployment_and_waits_for_the_start_message() -> None
     assert len(bench.messages(RequestSplit)) == 1, "the split is requested only once"
 
 
+class Pipelines:
+    """A slot with ``count`` pipelines, each with a source that always has input, a shuffle and a sink."""
+
+    def __init__(self, count: int) -> None:
+        self.sources = [ListSource([Rows(number) for number in range(500)]) for _ in range(count)]
+        self.sinks = [Collecting() for _ in range(count)]
+        columns = (Column("key", "int64"),)
+        inputs = [Input(OperatorUid(f"in{n}"), Partitioning.HASH, ("key",)) for n in range(count)]
+        operators = [LogicalOperator(one.operator, "in", OperatorKind.SOURCE, (), columns, "") for one in inputs]
+        outputs = [
+            LogicalOperator(OperatorUid(f"out{n}"), "out", OperatorKind.SINK, (one,), columns, "") for n, one in enumerate(inputs)
+        ]
+        self.bench = Bench(ListSource([]), Collecting())
+        self.bench.graph = compile_graph(LogicalGraph("job", (*operators, *outputs)), slots=1)
+        self.bench._parts = {OperatorUid(f"in{n}"): source for n, source in enumerate(self.sources)}
+        self.bench._parts |= {OperatorUid(f"out{n}"): sink for n, sink in enumerate(self.sinks)}
+        self.bench.deploy()
+        self.bench.turns()
+        for n in range(count):
+            self.bench.runtime.on_control(AssignSplit(ONE, OperatorUid(f"in{n}"), 0, Split("all", None), CheckpointId(1)))
+
+
 def test_sources_of_a_slot_take_turns() -> None:
     """A source that always has input must not keep the other sources from reading."""
-    bench = Bench(ListSource([]), Collecting())
-    sources = [ListSource([Rows(number) for number in range(50)]) for _ in range(3)]
-    operators = [LogicalOperator(OperatorUid(f"in{n}"), "in", OperatorKind.SOURCE, (), (), "") for n in range(3)]
-    sinks = [
-        LogicalOperator(OperatorUid(f"out{n}"), "out", OperatorKind.SINK, (Input(OperatorUid(f"in{n}")),), (), "")
-        for n in range(3)
-    ]
-    bench.graph = compile_graph(LogicalGraph("job", (*operators, *sinks)), slots=1)
-    bench._parts = {OperatorUid(f"in{n}"): source for n, source in enumerate(sources)}
-    bench._parts |= {OperatorUid(f"out{n}"): Collecting() for n in range(3)}
-    bench.deploy()
-    bench.turns()
-    for n in range(3):
-        bench.runtime.on_control(AssignSplit(ONE, OperatorUid(f"in{n}"), 0, Split("all", None), CheckpointId(1)))
-    bench.turns(30)
-    left = [len(source.batches) for source in sources]
-    assert max(left) - min(left) <= 1 and max(left) < 50
+    pipelines = Pipelines(3)
+    pipelines.bench.turns(60)
+    left = [len(source.batches) for source in pipelines.sources]
+    assert max(left) - min(left) <= 1 and max(left) < 495
+
+
+def test_a_source_does_not_keep_the_sink_of_another_pipeline_from_running() -> None:
+    pipelines = Pipelines(3)
+    pipelines.bench.turns(60)
+    arrived = [len(sink.arrived) for sink in pipelines.sinks]
+    assert max(arrived) - min(arrived) <= 1 and min(arrived) > 5
+
+
+def test_a_busy_slot_does_not_scan_all_subtasks_before_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipelines = Pipelines(20)
+    bench = pipelines.bench
+
+    def monotonic_ns() -> int:
+        bench.now_ns += 1_000
+        return bench.now_ns
+
+    monkeypatch.setattr(bench, "monotonic_ns", monotonic_ns)
+    scans: list[int] = []
+    scan = SlotRuntime._scan
+    monkeypatch.setattr(SlotRuntime, "_scan", lambda self, *args: scans.append(1) or scan(self, *args))
+    assert bench.turns(200) == 200
+    arrived = [len(sink.arrived) for sink in pipelines.sinks]
+    assert len(scans) < 100 and max(arrived) - min(arrived) <= 1 and min(arrived) > 2
 
 
 @pytest.mark.parametrize("restored", [None, CheckpointId(5)])
