@@ -63,12 +63,12 @@ class Pipelines:
         self.sinks = [Collecting() for _ in range(count)]
         columns = (Column("key", "int64"),)
         inputs = [Input(OperatorUid(f"in{n}"), Partitioning.HASH, ("key",)) for n in range(count)]
-        operators = [LogicalOperator(one.operator, "in", OperatorKind.SOURCE, (), columns, "") for one in inputs]
-        outputs = [
-            LogicalOperator(OperatorUid(f"out{n}"), "out", OperatorKind.SINK, (one,), columns, "") for n, one in enumerate(inputs)
-        ]
+        operators: list[LogicalOperator] = []
+        for n, one in enumerate(inputs):
+            operators.append(LogicalOperator(one.operator, "in", OperatorKind.SOURCE, (), columns, ""))
+            operators.append(LogicalOperator(OperatorUid(f"out{n}"), "out", OperatorKind.SINK, (one,), columns, ""))
         self.bench = Bench(ListSource([]), Collecting())
-        self.bench.graph = compile_graph(LogicalGraph("job", (*operators, *outputs)), slots=1)
+        self.bench.graph = compile_graph(LogicalGraph("job", tuple(operators)), slots=1)
         self.bench._parts = {OperatorUid(f"in{n}"): source for n, source in enumerate(self.sources)}
         self.bench._parts |= {OperatorUid(f"out{n}"): sink for n, sink in enumerate(self.sinks)}
         self.bench.deploy()
