@@ -123,7 +123,8 @@ class _Endpoint(ABC):
 
     def _flush(self) -> None:
         """Move queued messages to their connections, in the order of the calls to ``send``, then send as many bytes as the
-        kernel accepts."""
+        kernel accepts. The poller reports when a connection accepts more bytes."""
+        unsent: dict[ControlPeer, Connection[None]] = {}
         while self._queue:
             peer, data = self._queue.popleft()
             peer_connection = self._connections.get(peer)
@@ -131,10 +132,11 @@ class _Endpoint(ABC):
                 continue  # the connection is not established yet, or is closed: drop the message
             connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
+            unsent[peer] = connection
             if outbox.bytes_queued > QUEUED_BYTES_MAX:
                 connection.close()
                 self._on_lost(peer, f"the peer does not read, and more than {QUEUED_BYTES_MAX} bytes are queued for the peer")
-        for connection, _ in tuple(self._connections.values()):
+        for connection in unsent.values():
             connection.flush()
 
     def _connect(self, peer: ControlPeer, connected: socket, incarnation: str) -> None:
