@@ -42,19 +42,29 @@ class LoadProcess:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
         )  # fmt: skip
         self._tree: tuple[int, ...] = ()
+        self._answer()  # the session has started
+        self._pause()
 
     def measure(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the measurement of one run. Raises SystemExit if the run fails."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
         resume(self._tree)
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
+        answer = self._answer()
+        self._pause()
+        return answer
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
         answer = self._process.stdout.readline()
         if not answer:
-            raise SystemExit(f"The measurement {request} failed. The error is printed above.")
+            raise SystemExit("The measurement failed. The error is printed above.")
+        return dict(json.loads(answer))
+
+    def _pause(self) -> None:
         self._tree = process_tree(self._process.pid)
         pause(self._tree)
-        return dict(json.loads(answer))
 
     def close(self) -> None:
         resume(self._tree)

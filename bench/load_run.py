@@ -36,6 +36,7 @@ def serve(tree: Path, slots: int, directory: Path) -> None:
     session = session_for(RunOptions(checkpoint_dir=str(directory), parallelism=slots), f"bench load {tree.name}")
     try:
         with redirect_stdout(sys.stderr):
+            print(json.dumps({"started": True}), file=answers, flush=True)
             for line in sys.stdin:
                 request = json.loads(line)
                 rate = request["rate"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weir.operators.integer_arithmetic import ROWS_MAX, IntegerArithmetic
+from weir.operators.integer_arithmetic import IntegerArithmetic
 
 INT64 = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-20, 20), st.sampled_from([-(2**63), 2**63 - 1]))
 LITERALS = st.integers(-(2**31) + 1, 2**31 - 1)
@@ -64,9 +64,7 @@ def test_polars_evaluates_all_other_expressions(expression: pl.Expr) -> None:
     assert IntegerArithmetic.of([pl.col("a") + 1, expression.alias("result")]) is None
 
 
-@pytest.mark.parametrize(
-    "column", [pa.array([1, None]), pa.array([1, 2], pa.int32()), pa.array([1.0, 2.0]), pa.array(range(ROWS_MAX + 1))]
-)
-def test_polars_evaluates_large_batches_and_other_columns(column: pa.Array) -> None:
+@pytest.mark.parametrize("column", [pa.array([1, None]), pa.array([1, 2], pa.int32()), pa.array([1.0, 2.0])])
+def test_polars_evaluates_columns_with_nulls_or_of_other_types(column: pa.Array) -> None:
     arithmetic = IntegerArithmetic.of([pl.col("a") + 1])
     assert arithmetic is not None and arithmetic.evaluate(pa.record_batch({"a": column})) is None
