@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 BATCH_BYTES = 8 * 1024 * 1024
-"""The maximum size of a batch in bytes, which is twice the credit of a channel. A batch of 65,536 rows with up to 128 bytes each
+"""The maximum size of a batch in bytes, which is twice the credit of a channel. A batch of 131,072 rows with up to 64 bytes each
 does not exceed this size."""
 _NON_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Maps each view type to the corresponding type without views. A slice of a view column references the memory of the whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from weir.coordinator.start import Fresh, StartMode
-from weir.kernel.config import NETWORK_BYTES, RestartConfig, Timeouts
+from weir.kernel.config import BATCH_ROWS, NETWORK_BYTES, RestartConfig, Timeouts
 from weir.subtask.settings import LogSettings
 
 
@@ -30,7 +30,7 @@ class RunOptions:
     start: StartMode = field(default_factory=Fresh)
     spares: int = 0
     retained: int = 3
-    batch_rows: int = 65_536
+    batch_rows: int = BATCH_ROWS
     network_bytes: int = NETWORK_BYTES
     """Memory of each slot for batches from other slots, including batches in transit."""
     buffer_timeout_ms: float | None = None

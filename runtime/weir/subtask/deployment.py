@@ -10,7 +10,7 @@ from weir.graph.key_groups import key_group_range
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
-from weir.kernel.config import NETWORK_BYTES
+from weir.kernel.config import BATCH_ROWS, NETWORK_BYTES
 from weir.kernel.input_processor import InputProcessor, InputStart
 from weir.operators.base import Operator, OperatorContext, SourceOperator
 from weir.protocol.channel_state import NO_WATERMARK
@@ -42,7 +42,7 @@ class SlotSettings:
     """Settings of a slot. All slots of a run have the same settings. ``network_bytes`` is the memory for batches from other
     slots."""
 
-    batch_rows: int = 65_536
+    batch_rows: int = BATCH_ROWS
     network_bytes: int = NETWORK_BYTES
     buffer_timeout_ms: float | None = None
     """Maximum time for which a buffer waits for more rows. 0: no wait. None: a time that fits the number of slots."""

@@ -12,7 +12,7 @@ from typing import TextIO, cast
 
 import structlog
 
-from weir.kernel.config import NETWORK_BYTES, Timeouts
+from weir.kernel.config import BATCH_ROWS, NETWORK_BYTES, Timeouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ProcessSettings:
     run: int
     storage_url: str
     storage_options: dict[str, str] = field(default_factory=dict, repr=False)
-    batch_rows: int = 65_536
+    batch_rows: int = BATCH_ROWS
     network_bytes: int = NETWORK_BYTES
     buffer_timeout_ms: float | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
