@@ -11,8 +11,8 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
 BATCH_ROWS = 131_072
-"""Maximum number of rows of a batch. With half of this number, the fixed cost of the batches takes a tenth of the throughput. With
-twice this number, the columns of a batch no longer fit into the cache of a core."""
+"""Maximum number of rows of a batch. With half of this number, abs6 reads a tenth fewer records per second, because each batch has a
+fixed cost."""
 NETWORK_BYTES = 256 * 1024 * 1024
 """Default network memory of a slot. The default is enough for 64 channels from other slots, each with its maximum credit."""
 
