@@ -66,6 +66,9 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
         )
     },
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
+    "does_not_limit_the_duration_of_a_blocking_call": {
+        "faults": tuple(Fault(FaultKind.HANG_CALL, 0, step="trigger", count=count) for count in (1, 2, 3))
+    },
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }
 """Maps the name of a mutant to changes of the scenario. In the changed scenario, the bug of the mutant has an effect."""

@@ -21,16 +21,27 @@ def test_invalid_arguments_are_refused(arguments: list[str], capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("slots", "timeout_ms", "interval_ms"), [(2, None, 20), (16, None, 48), (2, 0, PACED_MS), (16, 7.5, 7.5)]
+    ("slots", "timeout_ms", "interval_ms"), [(2, None, 23), (16, None, 80), (2, 0, PACED_MS), (16, 7.5, 7.5)]
 )
 def test_a_source_with_a_rate_emits_once_per_buffer_timeout(slots: int, timeout_ms: float | None, interval_ms: float) -> None:
     assert source_interval_ms(Abs6(7, rate=1_000, timed=True), slots, timeout_ms) == interval_ms
 
 
+def test_a_source_with_a_high_rate_emits_twice_per_buffer_timeout() -> None:
+    assert source_interval_ms(Abs6(7, rate=1_000_000, timed=True), 2, 20.0) == 10
+
+
 def test_the_latency_since_the_creation_includes_the_wait_in_the_source() -> None:
-    totals = Totals(rows=100, latency={"160": 98, "208": 2})  # 16 buckets per octave of microseconds
-    measured = latency(totals, 20.0)
-    assert measured["p50_ms"] == measured["emission_p50_ms"] + 10  # type: ignore[operator]  # measured
-    assert measured["p99_ms"] == measured["emission_p99_ms"] + 20  # type: ignore[operator]  # measured
-    assert measured["emission_p99_ms"] > measured["emission_p50_ms"]  # type: ignore[operator]  # measured
+    measured = latency(Totals(rows=100, latency={"160": 100}), 20.0)  # 16 buckets per octave of microseconds
+    assert measured["emission_p50_ms"] == measured["emission_p99_ms"] == 1.024
+    assert measured["p50_ms"] == pytest.approx(1.024 + 10, abs=0.02)
+    assert measured["p99_ms"] == pytest.approx(1.024 + 19.8, abs=0.02)
     assert latency(Totals(), 20.0)["p50_ms"] is None
+
+
+def test_a_slow_tenth_of_the_records_determines_the_highest_latencies() -> None:
+    measured = latency(Totals(rows=100, latency={"160": 90, "272": 10}), 20.0)
+    slow_ms = measured["emission_p99_ms"]
+    assert slow_ms is not None and slow_ms == pytest.approx(131.072)
+    # The slowest 1 % of all records are the slowest tenth of the slow records.
+    assert measured["p99_ms"] == pytest.approx(slow_ms + 18, abs=0.02)
