@@ -44,7 +44,7 @@ class RowFormat:
     schema: pa.Schema
     types: tuple[pa.DataType, ...]
     widths: Words = field(compare=False)
-    """The number of bytes of a value of each column."""
+    """For each column, the size of a value in bytes."""
     row_bytes: int
 
     @classmethod
@@ -145,8 +145,9 @@ def unpack_rows(data: int, rows: int, widths: Words, begins: Words, out: int) ->
 def pack_by_target(
     row_format: RowFormat, batch: pa.RecordBatch, targets: npt.NDArray[np.int32], count: int
 ) -> list[tuple[int, PackedBatch]]:
-    """Return a packed batch for each of the ``count`` targets that has rows. ``batch`` has no nulls, and ``targets`` has the target
-    of each row."""
+    """Divide ``batch`` among ``count`` targets. Return a pair (target, packed batch) for each target that receives rows.
+
+    ``targets`` contains the target of each row. ``batch`` must not contain nulls."""
     rows, row_bytes, widths = batch.num_rows, row_format.row_bytes, row_format.widths
     columns = batch.columns
     sources = np.array(

@@ -161,7 +161,7 @@ class HashPartitioner:
 
     If all columns of a batch have a fixed width and no nulls, the partitioner writes each row directly to the buffers of its
     target, in one pass and without intermediate copies. The partitioner sorts all other batches by target with a stable counting
-    sort, and then slices these batches. If there are only a few rows between two calls of ``flush``, these rows are packed instead.
+    sort, and then slices these batches. If only a few rows arrive between two calls of ``flush``, the partitioner packs these rows.
     """
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:
@@ -178,7 +178,8 @@ class HashPartitioner:
         bytes_max = 0 if self._format is None else BATCH_BYTES // self._format.row_bytes
         self._packed_rows_max = min(PACKED_ROWS_MAX * targets, batch_rows - 1, bytes_max)
         self._small: list[pa.RecordBatch] = []
-        """Batches that are not routed yet, because ``flush`` packs them if no more than ``_packed_rows_max`` rows follow."""
+        """Pending batches whose rows are not yet divided among the targets. The next ``flush`` packs these rows. If more than
+        ``_packed_rows_max`` rows arrive before, ``add`` writes them to the buffers of their targets instead."""
         self._small_rows = 0
 
     def add(self, batch: pa.RecordBatch) -> Routed:

@@ -92,7 +92,8 @@ class Arrivals:
         self.control_events = 0
         """Number of waiting frames without data."""
         self.take_much_credit = False
-        """Whether the sender of a channel can need the credit of waiting frames. Stays True until no frame is waiting."""
+        """Whether a sender may be out of credit, because waiting frames use much of the credit of its channel. Stays True until all
+        waiting frames are read."""
         self.rows = 0
         """Number of rows in the waiting frames."""
         self.total = 0

@@ -270,7 +270,8 @@ class SlotRuntime:
         return self._scan(deployment, now_ns)
 
     def _scan(self, deployment: SlotDeployment, now_ns: int) -> tuple[SubtaskRuntime | None, bool]:
-        """Look at all subtasks, queue those that can run, and return the first. Also update the time accounts of all subtasks.
+        """Check which subtasks can run, and update the time accounts of all subtasks. Return the subtask to run now, or None, and
+        whether others can run too. The others are queued.
 
         Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
         aligning. Downstream subtasks come before upstream subtasks. Sources come last and take turns, because a source that always

@@ -1,4 +1,4 @@
-"""Idle and ended inputs of a subtask."""
+"""The inputs of a subtask: idle inputs, ended inputs and invalid frames."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from weir.errors import ProtocolError
 from weir.kernel.alignment import CheckpointMode, TakeSnapshot
 from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, InputProcessor, InputsEnded, InputStart, SubtaskEffect
 from weir.protocol.frames import Frame, FrameKind
@@ -107,3 +108,8 @@ def test_a_restored_ended_input_takes_part_in_alignment_until_its_end_arrives_ag
     subtask = Subtask({A: InputStart(ended=True), B: InputStart()})
     assert subtask.receive(FrameKind.BARRIER, B, 1) == []
     assert subtask.receive(FrameKind.BARRIER, A, 1) == [TakeSnapshot(CheckpointId(1), 0)]
+
+
+def test_a_data_frame_without_a_batch_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="DATA frame without a batch"):
+        Subtask().receive(FrameKind.DATA, A)

@@ -27,9 +27,10 @@ WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 1_000_000_000
 
 
 def batch_interval_ns(rate: float, buffer_ns: int) -> int:
-    """Return the time between two batches of a split with ``rate`` rows per second.
+    """Return the nanoseconds between two batches of a split. ``rate`` is in rows per second.
 
-    The time is ``buffer_ns`` at a low rate, and half of it if a split has BATCH_ROWS_ENOUGH rows by then.
+    A split emits a batch every ``buffer_ns``. If it has BATCH_ROWS_ENOUGH rows earlier, it emits them then, but not before half of
+    ``buffer_ns`` has passed.
     """
     return min(buffer_ns, max(buffer_ns // 2, int(1e9 * BATCH_ROWS_ENOUGH / rate)))
 
@@ -87,7 +88,7 @@ class _ActiveSplit:
     """If the source has a rate limit, the reader waits until it can emit a batch of at least this number of rows. If the split
     has fewer than ``paced_rows`` remaining rows, the reader waits until it can emit all remaining rows."""
     interval_ns: int
-    """The reader emits a batch at most once per this time, or at any time if this is 0."""
+    """The time between two batches in nanoseconds. 0: the reader emits a batch whenever the rate allows it."""
     emit_at_ns: int = 0
     """The reader emits no batch before this time."""
 
