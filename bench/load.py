@@ -182,8 +182,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
                 raise ValueError(f"{rate} is negative")
     except ValueError as error:
         parser.error(f"--slots or --rates: {error}. Write comma-separated numbers.")
-    if options.seconds < 2:
-        parser.error("--seconds: must be at least 2, because slots report twice a second")
+    if options.seconds < 3:
+        parser.error("--seconds: must be at least 3, because slots report about once a second")
     return options
 
 

@@ -61,7 +61,7 @@ def _measure(workload: Any, request: Mapping[str, Any], slots: int, session: Any
         measured_run = import_module("bench.measuring")
         settings = measured_run.Setting
     known = {one.name for one in fields(settings)}
-    newer = {"poll_s": 0.25, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
+    newer = {"poll_s": 0.5, "buffer_timeout_ms": request["buffer_timeout_ms"], "idle": request["rate"] == 0}
     options |= {name: value for name, value in newer.items() if name in known}
     has_buffers = "buffer_timeout_ms" in known
     interval_ms = source_interval_ms(workload, slots, request["buffer_timeout_ms"]) if has_buffers else PACED_MS

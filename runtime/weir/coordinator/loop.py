@@ -33,10 +33,21 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobMaster, JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
-from weir.protocol.messages import FromSlot, Heartbeat, Register, StackSample, Stop, ToSlot, decode_from_slot, encode
+from weir.protocol.messages import (
+    FromSlot,
+    Heartbeat,
+    NotifyCheckpointPublished,
+    Register,
+    StackSample,
+    Stop,
+    ToSlot,
+    decode_from_slot,
+    encode,
+)
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
-TICK_MS = 50
+TICK_MS = 100
+"""The maximum time between two ticks. A tick also comes when a checkpoint is due."""
 HANDLE_MS_MAX = 10
 """After this time, the loop interrupts the handling of messages to send and receive. The slots of a wide job acknowledge a
 checkpoint at nearly the same time, and a slot stops if it receives no lease."""
@@ -149,6 +160,7 @@ class Coordinator:
         next_tick_ms = _now_ms()
         received: deque[ControlEvent] = deque()
         while self._finish is None:
+            next_tick_ms = min(next_tick_ms, self._master.trigger_ms or next_tick_ms)
             wait_ms = 0 if received else max(0, next_tick_ms - _now_ms())
             received += self._server.poll(time.monotonic_ns(), wait_ms * 1_000_000)
             pause_ms = _now_ms() + HANDLE_MS_MAX
@@ -250,7 +262,9 @@ class Coordinator:
         """Return True if the message was sent. If the message is invalid, for example too large, fail the job and return
         False."""
         try:
-            self._server.send(peer, encode(message))
+            # Nothing in a slot waits for the notification, and a lease follows within a second. Sending the notification alone would
+            # wake every slot once more per checkpoint.
+            self._server.send(peer, encode(message), waits=isinstance(message, NotifyCheckpointPublished))
         except ProtocolError as error:
             self._execute(self._master.fail(str(error), type(error).__name__, _now_ms()))
             return False

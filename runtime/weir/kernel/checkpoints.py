@@ -195,7 +195,8 @@ class CheckpointCoordinator:
                 effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {subtasks}", now_ms)
         if any(isinstance(effect, TooManyFailures) for effect in effects):
             return effects  # The job fails over now, so a new checkpoint would be aborted before its trigger is sent.
-        if self._periodic and may_trigger and self._is_due(now_ms):
+        due_ms = self.due_ms
+        if due_ms is not None and may_trigger and now_ms >= due_ms:
             effects += self.trigger(CheckpointKind.PERIODIC, now_ms=now_ms)
         return effects
 
@@ -266,13 +267,13 @@ class CheckpointCoordinator:
                 effects += self._abort(pending, reason, now_ms, counts=False)
         return effects
 
-    def _is_due(self, now_ms: int) -> bool:
+    @property
+    def due_ms(self) -> int | None:
+        """The time of the next periodic trigger, or None if no trigger is due before a pending checkpoint has ended."""
+        if not self._periodic or self._pending:
+            return None
         assert self._config.interval_ms is not None
-        return (
-            now_ms - self._last_trigger_ms >= self._config.interval_ms
-            and now_ms - self._last_end_ms >= self._config.min_pause_ms
-            and not self._pending
-        )
+        return max(self._last_trigger_ms + self._config.interval_ms, self._last_end_ms + self._config.min_pause_ms)
 
     def _abort(self, pending: PendingCheckpoint, reason: str, now_ms: int, *, counts: bool = True) -> list[CheckpointEffect]:
         pending.move(CheckpointPhase.ABORTED)

@@ -10,6 +10,7 @@ from weir.errors import ConfigError
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
+HEARTBEAT_MS_MAX = 1_000
 BATCH_ROWS = 131_072
 """Maximum number of rows of a batch. With half of this number, abs6 reads a tenth fewer records per second, because each batch has a
 fixed cost."""
@@ -78,6 +79,13 @@ class Timeouts:
     coordinator replaces the slot."""
     connect_timeout_ms: int = 60_000
     """Maximum time in which a slot must connect to the coordinator or to another slot."""
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """The time between two heartbeats of a slot. The coordinator needs several heartbeats in each timeout that it checks with
+        them."""
+        checked = (self.heartbeat_timeout_ms, self.stuck_timeout_ms, self.call_timeout_ms)
+        return max(1, min(HEARTBEAT_MS_MAX, *(one // 5 for one in checked if one is not None)))
 
 
 DEFAULT_TIMEOUTS = Timeouts()

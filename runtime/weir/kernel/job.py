@@ -178,6 +178,17 @@ class JobMaster:
     def slots(self) -> SlotTable:
         return self._slots
 
+    @property
+    def trigger_ms(self) -> int | None:
+        """The time of the next periodic checkpoint, or None while no checkpoint can be triggered."""
+        if self._phase is not JobPhase.RUNNING or self._ending is not None or self._checkpoints is None or self._commits_full:
+            return None
+        return self._checkpoints.due_ms
+
+    @property
+    def _commits_full(self) -> bool:
+        return len(self._commits) >= self._config.commits_waiting_max
+
     # ---- commands ------------------------------------------------------------------------
 
     def start(self, now_ms: int) -> list[Effect]:
@@ -363,7 +374,7 @@ class JobMaster:
     # ---- time ------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> list[Effect]:
-        """Call this method at least every 100 ms, after passing all received messages to the job master."""
+        """Call this method at least every 100 ms and at ``trigger_ms``, after passing all received messages to the job master."""
         if self._ending is not None:
             return []
         effects = self._check_slots(now_ms)
@@ -378,8 +389,7 @@ class JobMaster:
                 # A requested checkpoint precedes a periodic checkpoint that is also due, so that periodic checkpoints cannot
                 # delay the request indefinitely.
                 effects += self._trigger_requested(now_ms)
-                commits_full = len(self._commits) >= self._config.commits_waiting_max
-                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_full), now_ms)
+                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not self._commits_full), now_ms)
                 effects += self._advance_end(now_ms)
                 effects += self._start_discoveries(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:

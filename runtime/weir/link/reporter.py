@@ -29,8 +29,8 @@ RESTORE_EVERY_MS = 10_000
 """The minimum time between two recorded events about a restore. A restore that takes less time than RESTORE_EVERY_MS causes no
 event."""
 SAMPLE_EVERY_MS = 2_000
-"""The minimum time between two recorded samples of a slot. Slots report twice a second, which is more than the charts can
-show."""
+"""The minimum time between two recorded samples of a slot. Slots report about once a second, which is more than the charts
+can show."""
 
 _FINAL = {
     JobOutcome.FINISHED: DriverState.FINISHED,

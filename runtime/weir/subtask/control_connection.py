@@ -17,11 +17,21 @@ import structlog
 
 from weir.kernel.config import DEFAULT_TIMEOUTS, Timeouts
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Cancelled, CancelSubtasks, FromSlot, Lease, Register, Stop, ToSlot, decode_to_slot, encode
+from weir.protocol.messages import (
+    Cancelled,
+    CancelSubtasks,
+    FromSlot,
+    Lease,
+    NotifyCheckpointPublished,
+    Register,
+    Stop,
+    ToSlot,
+    decode_to_slot,
+    encode,
+)
 from weir.transport.control import Closed, Connected, ControlClient, Message
 from weir.transport.handshake import JobCredentials
 
-CHECK_NS = 500_000_000
 REPORT_NS = 1_000_000_000
 """If the loop has not answered Cancel after this time, the slot sends a sample of its stacks."""
 REACTION_MS_EXTRA = 2_000
@@ -44,9 +54,10 @@ class ControlConnection:
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
-    limits the time to connect and the time until the loop reacts to Cancel or Stop. The control thread calls
-    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. If the loop is slow to answer a
-    Cancel, ``slow_cancel`` is True in exactly one call of ``supervise``. ``end`` ends the process, and returns only in tests.
+    contains the maximum time to connect, the maximum time until the loop reacts to Cancel or Stop, and the time between two
+    heartbeats. The control thread calls ``supervise(now_ns, slow_cancel)`` about once per heartbeat. ``now_ns`` is the monotonic
+    time. If the loop is slow to answer a Cancel, ``slow_cancel`` is True in exactly one call of ``supervise``. ``end`` ends the
+    process, and returns only in tests.
     """
 
     def __init__(
@@ -71,6 +82,7 @@ class ControlConnection:
             incarnation=incarnation,
             dial_timeout_ns=timeouts.connect_timeout_ms * 1_000_000,
         )
+        self._check_ns = timeouts.heartbeat_ms * 1_000_000
         self._reaction_ns_max = (timeouts.cancel_timeout_ms + REACTION_MS_EXTRA) * 1_000_000
         self._lease_ms = lease_ms
         self._wake = wake
@@ -100,10 +112,11 @@ class ControlConnection:
         if self._lost:
             raise ConnectionError(self._lost)
 
-    def send(self, message: FromSlot) -> None:
-        if isinstance(message, Cancelled):
+    def send(self, *messages: FromSlot) -> None:
+        """Send messages. One call with several messages wakes the control thread only once."""
+        if any(isinstance(message, Cancelled) for message in messages):
             self._cancel_at_ns = None
-        self._client.send(encode(message))
+        self._client.send(*map(encode, messages))
 
     def receive(self) -> list[ToSlot]:
         """Return the messages that have arrived since the last call. If the loop calls ``receive`` after Cancel or Stop has
@@ -140,10 +153,10 @@ class ControlConnection:
     def _serve(self) -> None:
         check_at_ns = 0
         while not self._closing:
-            self._receive(CHECK_NS)
+            self._receive(self._check_ns)
             now_ns = time.monotonic_ns()
             if now_ns >= check_at_ns:
-                check_at_ns = now_ns + CHECK_NS
+                check_at_ns = now_ns + self._check_ns
                 slow_cancel = self._cancel_at_ns is not None and now_ns - self._cancel_at_ns > REPORT_NS
                 if slow_cancel:
                     self._cancel_at_ns = None
@@ -180,7 +193,8 @@ class ControlConnection:
                     self._order_at_ns = time.monotonic_ns()
                 if isinstance(message, CancelSubtasks):
                     self._cancel_at_ns = time.monotonic_ns()
-                self._wake()
+                if not isinstance(message, NotifyCheckpointPublished):  # the loop can wait for the next message
+                    self._wake()
             case Closed(_, reason):
                 self._lost = reason
                 if not self._connected.is_set():

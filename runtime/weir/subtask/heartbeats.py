@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from weir.kernel.config import HEARTBEAT_MS_MAX
 from weir.kernel.stack_sample import SAMPLE_BYTES_MAX
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import FromSlot, Heartbeat, StackSample, encode
@@ -32,7 +33,6 @@ from weir.transport.control import frame_message
 from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller
 
-HEARTBEAT_MS = 500
 # Functions of the C library, as numba types. Pointers are passed as integer addresses.
 _poll: Any = types.ExternalFunction("poll", types.int32(types.int64, types.uint64, types.int32))
 _send: Any = types.ExternalFunction("send", types.int64(types.int32, types.int64, types.uint64, types.int32))
@@ -77,7 +77,7 @@ def _to_hex(source: int, count: int, target: int) -> None:
 @kernel
 def _beat(
     connection: int, pipe: int, words: int, heartbeat: int, heartbeat_bytes: int, first_number: int, number_stride: int,
-    sample: int, sample_prefix: int, raw: int,
+    sample: int, sample_prefix: int, raw: int, heartbeat_ms: int,
 ) -> int:  # fmt: skip
     """Send heartbeats until the word _STOP is set or the connection ends. Return 0 after _STOP, or another number after
     a failure.
@@ -85,7 +85,7 @@ def _beat(
     ``words``, ``heartbeat``, ``sample`` and ``raw`` are addresses. ``words`` is the shared memory. ``heartbeat`` is a message of
     ``heartbeat_bytes`` bytes. The first number in the heartbeat starts at byte ``first_number``. Each later number starts
     ``number_stride`` bytes after the number before it. ``sample`` is a message that has ``sample_prefix`` bytes before the hex
-    digits. ``raw`` is a buffer for a dump of the stacks.
+    digits. ``raw`` is a buffer for a dump of the stacks. ``heartbeat_ms`` is the time between two heartbeats.
     """
     store64(words + 8 * _STARTED, signed(1))
     size = 0
@@ -102,7 +102,7 @@ def _beat(
         polled = words + 8 * _POLLED
         store64(polled, signed(connection | (_POLLIN << 32)))
         store64(polled + 8, signed(pipe | (_POLLIN << 32)))
-        _poll(polled, 2, HEARTBEAT_MS)
+        _poll(polled, 2, heartbeat_ms)
         # The upper 16 bits of the word contain the events that poll returns. The coordinator sends nothing on this connection, so
         # any event means that the connection has ended.
         if load64(polled) >> 48 != 0:
@@ -127,7 +127,7 @@ def warm_up_heartbeats() -> None:
     """Compile the kernels of this module."""
     words = np.zeros(_WORDS, np.int64)
     words[_STOP] = 1
-    _beat(-1, -1, address_of(words), 0, 0, 0, 0, 0, 0, 0)
+    _beat(-1, -1, address_of(words), 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class HeartbeatSender:
@@ -142,9 +142,11 @@ class HeartbeatSender:
         port: int,
         run: int,
         incarnation: SlotIncarnation,
+        heartbeat_ms: int = HEARTBEAT_MS_MAX,
         dial_timeout_ns: int = DIAL_TIMEOUT_NS,
     ) -> None:
         self._credentials = credentials
+        self._heartbeat_ms = heartbeat_ms
         self._dial_timeout_ns = dial_timeout_ns
         self._claim = Claim(ConnectionPurpose.CONTROL, run, 0, 0, incarnation)
         self._address = (host, port)
@@ -156,7 +158,7 @@ class HeartbeatSender:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, and start the thread that sends a heartbeat every HEARTBEAT_MS. When ``start`` returns, the heartbeat thread
+        """Connect, and start the thread that sends a heartbeat every ``heartbeat_ms``. When ``start`` returns, the heartbeat thread
         no longer needs the GIL. Raise ConnectionError if the coordinator refuses the connection or cannot be reached."""
         warm_up_heartbeats()
         self._connection = self._connect()
@@ -247,7 +249,7 @@ class HeartbeatSender:
         raw = np.zeros(SAMPLE_BYTES_MAX, np.uint8)
         _beat(
             connection, pipe, address_of(self._words), address_of(heartbeat), len(message), positions[0],
-            positions[1] - positions[0], address_of(sample), len(prefix), address_of(raw),
+            positions[1] - positions[0], address_of(sample), len(prefix), address_of(raw), self._heartbeat_ms,
         )  # fmt: skip
 
 
@@ -255,7 +257,7 @@ class StackSampler:
     """Sends a sample of all stacks during each step that takes longer than ``step_ns``, and during each blocking call that takes
     longer than ``call_ns``.
 
-    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about twice per second. While another thread
+    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about once per heartbeat. While another thread
     holds the GIL, ``check`` cannot run. So the watchdog of Python's faulthandler, which does not need the GIL, writes the sample
     after ``step_ns``.
     """

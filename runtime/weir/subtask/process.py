@@ -21,7 +21,7 @@ from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex
-from weir.protocol.messages import Deploy, FromSlot, Register, Stop
+from weir.protocol.messages import Acknowledge, Deploy, FromSlot, Register, SlotMetrics, Stop
 from weir.protocol.snapshots import StateFile
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
@@ -40,11 +40,11 @@ from weir.transport.exchange import DataExchange, FdReady, PeerLost
 from weir.transport.handshake import JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
-IDLE_WAIT_NS = 250_000_000
-"""An idle loop makes a turn after this time. The coordinator needs a turn in every stuck timeout, whose minimum is a second."""
 TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
-METRICS_NS = 1_000_000_000
+METRICS_NS = 1_200_000_000
+"""The maximum time between two reports of metrics. If a slot acknowledges a checkpoint in the second half of this time, it sends both
+messages together, because each message that is sent alone wakes a thread here and another in the coordinator."""
 CALLS_NS_MAX = 1_000_000_000
 """Maximum time that the process waits after Stop until its background calls have ended."""
 
@@ -102,6 +102,7 @@ class SlotProcess:
             port=bootstrap.port,
             run=settings.run,
             incarnation=self._incarnation,
+            heartbeat_ms=settings.timeouts.heartbeat_ms,
             dial_timeout_ns=settings.timeouts.connect_timeout_ms * 1_000_000,
         )
         opened.callback(self._heartbeats.close)
@@ -130,6 +131,10 @@ class SlotProcess:
         self._layout = JobLayout(bootstrap.job)
         self._restored = CheckpointId(0)
         self._finished: deque[_Finished] = deque()
+        self._idle_wait_ns = settings.timeouts.heartbeat_ms * 1_000_000
+        """An idle loop makes a turn after this time, so that the coordinator does not take it for a loop that is stuck."""
+        self._metrics_at_ns = 0
+        """The time at which the next metrics are due."""
         self._core_wait = CoreWaitClock()
         opened.callback(self._core_wait.close)
         self._runtime = SlotRuntime(
@@ -155,7 +160,10 @@ class SlotProcess:
         return self._core_wait.read_ns()
 
     def send_control(self, message: FromSlot) -> None:
-        self._control.send(message)
+        if isinstance(message, Acknowledge) and time.monotonic_ns() > self._metrics_at_ns - METRICS_NS // 2:
+            self._control.send(message, *self._due_metrics())
+        else:
+            self._control.send(message)
 
     def send_frame(self, slot: int, frame: Frame) -> None:
         self._exchange.send(SlotIndex(slot), frame)
@@ -207,24 +215,21 @@ class SlotProcess:
             gc.collect()
             gc.freeze()
             self._opened.callback(gc.unfreeze)
-            next_metrics_ns = 0
-            unfinished = only_waiting = False
+            received = worked = unfinished = False
             while self._runtime.stop_reason is None:
                 now_ns = time.monotonic_ns()
                 wait_ns = 0 if unfinished else self._wait_ns(now_ns)
-                if only_waiting and wait_ns:
-                    nap_ns = min(wait_ns, self._runtime.nap_ns())
+                nap_ns = min(wait_ns, self._runtime.nap_ns(worked=worked)) if received and wait_ns else 0
+                if nap_ns:
+                    self._exchange.flush()
                     time.sleep(nap_ns / 1e9)
                     now_ns += nap_ns
                     wait_ns -= nap_ns
                 received = self._pump(now_ns, wait_ns)
                 self._heartbeats.turn()
-                turns, unfinished = self._turns()
-                only_waiting = received and not turns
-                now_ns = time.monotonic_ns()
-                if now_ns >= next_metrics_ns:
-                    next_metrics_ns = now_ns + METRICS_NS
-                    self._send_metrics()
+                worked, unfinished = self._turns()
+                if time.monotonic_ns() >= self._metrics_at_ns:
+                    self._control.send(*self._due_metrics())
             self._end_background_calls()
 
     def _end_background_calls(self) -> None:
@@ -236,20 +241,21 @@ class SlotProcess:
                 exit_process("a background call has not ended after Stop")
             time.sleep(0.01)
 
-    def _turns(self) -> tuple[int, bool]:
-        """Run turns until no work is due, but at most for about TURNS_NS. Return the number of turns that had work, and whether
-        work can still be due."""
+    def _turns(self) -> tuple[bool, bool]:
+        """Run turns until no work is due, but at most for about TURNS_NS. Return whether a turn had work, and whether work can still
+        be due."""
         until_ns = time.monotonic_ns() + TURNS_NS
-        turns = 0
+        worked = False
         while self._runtime.turn():
-            turns += 1
+            worked = True
             if time.monotonic_ns() >= until_ns:
-                return turns, True
-        return turns, False
+                return True, True
+        return worked, False
 
     def _wait_ns(self, now_ns: int) -> int:
         wake_at_ns = self._runtime.wake_at_ns()
-        return IDLE_WAIT_NS if wake_at_ns is None else max(0, min(IDLE_WAIT_NS, wake_at_ns - now_ns))
+        until_ns = self._metrics_at_ns if wake_at_ns is None else min(wake_at_ns, self._metrics_at_ns)
+        return max(0, min(self._idle_wait_ns, until_ns - now_ns))
 
     def _pump(self, now_ns: int, timeout_ns: int) -> bool:
         """Send and receive. Return whether frames have arrived."""
@@ -274,10 +280,10 @@ class SlotProcess:
         for message in self._control.receive():
             self._runtime.on_control(message)
 
-    def _send_metrics(self) -> None:
+    def _due_metrics(self) -> tuple[SlotMetrics, ...]:
+        self._metrics_at_ns = time.monotonic_ns() + METRICS_NS
         metrics = self._runtime.metrics()
-        if metrics is not None:
-            self._control.send(metrics)
+        return () if metrics is None else (metrics,)
 
 
 def _own_address(host: str, port: int) -> str:

@@ -64,6 +64,8 @@ SCAN_INTERVAL = 40
 otherwise scan longer than its subtasks run."""
 NAP_PARTS = 16
 """A nap of the loop takes 1 / NAP_PARTS of the buffer timeout."""
+NAP_SLOTS_MIN = 8
+"""With fewer slots, the barriers of a checkpoint are too few for a nap."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -249,13 +251,16 @@ class SlotRuntime:
                     earliest_ns = at_ns
         return earliest_ns
 
-    def nap_ns(self) -> int:
-        """Return how long the loop can ignore its sockets after frames have arrived that gave no work.
+    def nap_ns(self, *, worked: bool) -> int:
+        """Return how long the loop can ignore its sockets after frames have arrived. ``worked``: whether the frames gave work.
 
-        While a subtask waits for the batches of many slots, a wake-up for each of these batches would cost more than the batches.
+        While a subtask waits for the batches or barriers of many slots, a wake-up for each of them would cost more than reading it.
         """
         deployment = self._deployment
-        if deployment is None or not any(runtime.is_waiting for runtime in deployment.subtasks):
+        if deployment is None:
+            return 0
+        many = deployment.graph.slots >= NAP_SLOTS_MIN
+        if not any((runtime.aligning and many) or (runtime.is_waiting and not worked) for runtime in deployment.subtasks):
             return 0
         return deployment.buffer_ns // NAP_PARTS
 

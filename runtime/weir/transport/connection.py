@@ -34,6 +34,13 @@ BYTES_PER_TURN = 4 * 1024 * 1024
 cannot stop the loop. Copying this many bytes takes about a millisecond."""
 
 
+@dataclass(slots=True)
+class ReadLimit:
+    """The maximum number of bytes that a connection receives in one turn. Several connections can share a limit."""
+
+    bytes_max: int = BYTES_PER_TURN
+
+
 class SendQueue:
     """Buffers queued for one peer, in order. The queue keeps the memory of a batch alive until the kernel has accepted the
     whole batch."""
@@ -213,6 +220,7 @@ class Connection(Generic[H]):
         outbox: SendQueue,
         deliver: Callable[[H, list[pa.Buffer]], None],
         lost: Callable[[str], None],
+        read_limit: ReadLimit | None = None,
     ) -> None:
         self._poller = poller
         self._socket = connected
@@ -223,7 +231,7 @@ class Connection(Generic[H]):
         self._blocked = False
         """Whether the kernel's buffer is full. Sending continues when the poller reports that the socket is writable."""
         self.closed = False
-        self.read_bytes_max = BYTES_PER_TURN
+        self._read_limit = read_limit or ReadLimit()
         poller.watch(connected, READ, self._ready)
 
     def flush(self) -> None:
@@ -250,7 +258,7 @@ class Connection(Generic[H]):
 
     def _read(self) -> None:
         try:
-            self._inbox.read(self._socket, self.read_bytes_max, self._deliver)
+            self._inbox.read(self._socket, self._read_limit.bytes_max, self._deliver)
         except StreamClosed as error:
             self._end(str(error))
         except OSError as error:

@@ -13,6 +13,7 @@ import struct
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from socket import socket
 from typing import NewType, TypeAlias
@@ -87,7 +88,8 @@ class _Endpoint(ABC):
         self._poller = Poller()
         self._wakeup = Wakeup(self._poller)
         self._connections: dict[ControlPeer, tuple[Connection[None], SendQueue]] = {}
-        self._queue: deque[tuple[ControlPeer, bytes]] = deque()
+        self._queue: deque[tuple[ControlPeer, bytes, bool]] = deque()
+        """The peer, the message, and whether the message waits for the next message to this peer."""
         self._events: list[ControlEvent] = []
         self._owner: int | None = None
 
@@ -114,11 +116,12 @@ class _Endpoint(ABC):
         events, self._events = self._events, []
         return events
 
-    def _send(self, peer: ControlPeer, data: bytes) -> None:
-        if not 0 < len(data) <= MESSAGE_BYTES_MAX:
-            raise ProtocolError(f"cannot send a control message of {len(data)} bytes, expected 1 to {MESSAGE_BYTES_MAX}")
-        self._queue.append((peer, data))
-        if threading.get_ident() != self._owner:
+    def _send(self, peer: ControlPeer, messages: Sequence[bytes], *, waits: bool = False) -> None:
+        for data in messages:
+            if not 0 < len(data) <= MESSAGE_BYTES_MAX:
+                raise ProtocolError(f"cannot send a control message of {len(data)} bytes, expected 1 to {MESSAGE_BYTES_MAX}")
+        self._queue.extend((peer, data, waits) for data in messages)
+        if messages and threading.get_ident() != self._owner:
             self._wakeup.wake()
 
     def _flush(self) -> None:
@@ -126,13 +129,14 @@ class _Endpoint(ABC):
         kernel accepts. The poller reports when a connection accepts more bytes."""
         unsent: dict[ControlPeer, Connection[None]] = {}
         while self._queue:
-            peer, data = self._queue.popleft()
+            peer, data, waits = self._queue.popleft()
             peer_connection = self._connections.get(peer)
             if peer_connection is None:
                 continue  # the connection is not established yet, or is closed: drop the message
             connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
-            unsent[peer] = connection
+            if not waits:
+                unsent[peer] = connection
             if outbox.bytes_queued > QUEUED_BYTES_MAX:
                 connection.close()
                 self._on_lost(peer, f"the peer does not read, and more than {QUEUED_BYTES_MAX} bytes are queued for the peer")
@@ -206,11 +210,11 @@ class ControlServer(_Endpoint):
         )
         self.port = self._acceptor.port
 
-    def send(self, peer: ControlPeer, data: bytes) -> None:
-        """Queue a message. Any thread may call ``send``. A message to a closed connection is dropped.
-        ``poll`` reports the closing, unless ``drop`` has closed the connection.
-        Raise ProtocolError for an invalid size."""
-        self._send(peer, data)
+    def send(self, peer: ControlPeer, data: bytes, *, waits: bool = False) -> None:
+        """Queue a message. If ``waits`` is True, the message is sent together with the next message to ``peer``. Any thread may
+        call ``send``. A message to a closed connection is dropped. ``poll`` reports the closing, unless ``drop`` has closed the
+        connection. Raise ProtocolError for an invalid size."""
+        self._send(peer, (data,), waits=waits)
 
     def drop(self, peer: ControlPeer) -> None:
         """Close a connection without reporting ``Closed``. Queued messages are dropped. Only the loop's thread may call
@@ -271,10 +275,10 @@ class ControlClient(_Endpoint):
             dial_timeout_ns=dial_timeout_ns,
         )
 
-    def send(self, data: bytes) -> None:
-        """Queue a message. Any thread may call ``send``. Messages before ``Connected`` and after ``Closed`` are dropped. Raise
+    def send(self, *messages: bytes) -> None:
+        """Queue messages. Any thread may call ``send``. Messages before ``Connected`` and after ``Closed`` are dropped. Raise
         ProtocolError for an invalid size."""
-        self._send(COORDINATOR, data)
+        self._send(COORDINATOR, messages)
 
     def _advance(self, now_ns: int) -> None:
         self._dialer.advance(now_ns)

@@ -3,7 +3,7 @@
 In each generation, each pair of slots shares one connection. The slot with the larger index dials. Only the thread of the
 slot's loop may call a DataExchange. Call order::
 
-    open_generation -> { send | pump }* -> close_generation -> open_generation (a newer one) ... -> close
+    open_generation -> { send | flush | pump }* -> close_generation -> open_generation (a newer one) ... -> close
 
 A peer can open a newer generation before this slot does. The peer authenticates, and then waits until this slot opens the
 newer generation. Connections of older generations are dropped.
@@ -22,7 +22,7 @@ from weir.errors import ProtocolError
 from weir.protocol.frames import CREDIT, HEADER_BYTES, Frame, FrameHeader, decode_header
 from weir.protocol.ids import Generation, SlotIndex
 from weir.transport import sockets
-from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, SendQueue
+from weir.transport.connection import BYTES_PER_TURN, Connection, MessageFormat, ReadLimit, SendQueue
 from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Acceptor, AuthenticatedSession, Dialer, LogConnection
 from weir.transport.framing import FrameCodec
 from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
@@ -110,7 +110,7 @@ class DataExchange:
         self._dialing: list[_PeerLink] = []
         self._unsent: dict[SlotIndex, _PeerLink] = {}
         """The peers for which frames were queued since the last call of ``pump``."""
-        self._read_bytes_max = BYTES_PER_TURN
+        self._read_limit = ReadLimit()
         self._codec: FrameCodec | None = None
         self._events: list[Frame | PeerLost | FdReady] = []
 
@@ -199,6 +199,13 @@ class DataExchange:
             link.outbox.push(self._codec.encode(frame))
             self._unsent[peer_slot] = link
 
+    def flush(self) -> None:
+        """Send queued frames until the kernel accepts no more bytes. ``pump`` sends the rest."""
+        unsent, self._unsent = self._unsent, {}
+        for link in unsent.values():
+            if link.connection is not None:
+                link.connection.flush()
+
     def register(self, fd: int, token: Hashable) -> None:
         """Add ``fd`` to the descriptors that ``pump`` waits for: a readable ``fd`` ends the wait. While ``fd`` is readable, every
         call of ``pump`` returns ``FdReady(token)``."""
@@ -215,18 +222,10 @@ class DataExchange:
             for link in self._dialing:
                 if link.dialer is not None:
                     link.dialer.advance(now_ns)
-        unsent, self._unsent = self._unsent, {}
-        for link in unsent.values():
-            if link.connection is not None:
-                link.connection.flush()
+        self.flush()
         self._acceptor.expire(now_ns)
         ready = self._poller.wait(self._wait_ns(now_ns, timeout_ns))
-        read_bytes = max(_READ_BYTES_MIN, BYTES_PER_TURN // max(1, len(ready)))
-        if read_bytes != self._read_bytes_max:
-            self._read_bytes_max = read_bytes
-            for link in self._links.values():
-                if link.connection is not None:
-                    link.connection.read_bytes_max = read_bytes
+        self._read_limit.bytes_max = max(_READ_BYTES_MIN, BYTES_PER_TURN // max(1, len(ready)))
         for handler, mask in ready:
             handler(mask, now_ns)
         events, self._events = self._events, []
@@ -295,8 +294,8 @@ class DataExchange:
             outbox=link.outbox,
             deliver=functools.partial(self._deliver, self._codec),
             lost=functools.partial(self._on_lost, link),
+            read_limit=self._read_limit,
         )
-        link.connection.read_bytes_max = self._read_bytes_max
         link.connection.flush()
 
     def _on_lost(self, link: _PeerLink, reason: str) -> None:

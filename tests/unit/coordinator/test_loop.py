@@ -29,7 +29,7 @@ class Server:
     def poll(self, now_ns: int, timeout_ns: int) -> Sequence[object]:
         return self.batches.pop(0) if self.batches else [Closed(cast(Any, peer), "connection closed") for peer in (1, 2)]
 
-    def send(self, peer: object, data: bytes) -> None:
+    def send(self, peer: object, data: bytes, *, waits: bool = False) -> None:
         if self.too_long:
             raise ProtocolError("a control message of 70000000 bytes cannot be sent")
 
@@ -42,7 +42,7 @@ class Server:
 class Master:
     """A fake job master. The fake answers the n-th message with the n-th list of effects."""
 
-    phase, generation = JobPhase.RUNNING, Generation(1)
+    phase, generation, trigger_ms = JobPhase.RUNNING, Generation(1), None
 
     def __init__(self, *scripts: Sequence[Effect]) -> None:
         self.scripts = list(scripts)

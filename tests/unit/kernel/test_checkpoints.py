@@ -151,10 +151,13 @@ def test_a_completed_checkpoint_resets_the_number_of_consecutive_failures() -> N
 
 def test_the_minimum_pause_between_checkpoints_starts_at_the_end_of_the_previous_checkpoint() -> None:
     checkpoints = coordinator(interval_ms=10, min_pause_ms=30, timeout_ms=1_000)
+    assert checkpoints.due_ms == 10
     checkpoints.tick(10)
+    assert checkpoints.due_ms is None
     acknowledge_all(checkpoints, ONE)
     checkpoints.manifest_written(ONE, (), CheckpointStatistics())
     checkpoints.entry_created(ONE, now_ms=25)
+    assert checkpoints.due_ms == 55
     assert checkpoints.tick(54) == []
     assert checkpoints.tick(55) == [Trigger(CheckpointId(2), CheckpointKind.PERIODIC)]
 

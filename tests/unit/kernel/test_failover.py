@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from kernel_cases import register
 
-from weir.kernel.config import RestartConfig
+from weir.kernel.config import RestartConfig, Timeouts
 from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.slots import SlotTable
 
@@ -32,6 +33,20 @@ def test_the_heartbeat_timeout_of_all_slots_starts_again_after_a_pause_of_the_co
     assert {slot.last_heard_ms for slot in slots} == {500}
     assert heartbeats.silent(slots, 550) == []
     assert heartbeats.silent(slots, 600) == [(slot, 100) for slot in slots]
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "heartbeat_ms"),
+    [
+        (Timeouts(), 1_000),
+        (Timeouts(heartbeat_timeout_ms=2_000), 400),
+        (Timeouts(stuck_timeout_ms=1_000), 200),
+        (Timeouts(heartbeat_timeout_ms=3_600_000, stuck_timeout_ms=None, call_timeout_ms=None), 1_000),
+        (Timeouts(call_timeout_ms=1), 1),
+    ],
+)
+def test_each_timeout_contains_several_heartbeats(timeouts: Timeouts, heartbeat_ms: int) -> None:
+    assert timeouts.heartbeat_ms == heartbeat_ms
 
 
 def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit() -> None:

@@ -311,6 +311,22 @@ def test_a_savepoint_also_completes_a_pending_checkpoint_request() -> None:
     assert not triggered(job.observe(job.master.tick(20))), "no second checkpoint is triggered"
 
 
+def test_the_coordinator_knows_when_the_next_checkpoint_is_due() -> None:
+    job = Job(JobConfig(checkpoints=CheckpointConfig(interval_ms=1_000), commits_waiting_max=1))
+    assert job.master.trigger_ms is None
+    job.running(5)
+    assert job.master.trigger_ms == 1_005
+    assert triggered(job.observe(job.master.tick(1_005)))
+    assert job.master.trigger_ms is None, "a checkpoint is pending"
+    (commit,) = only(Commit, job.completed(1, 1_010))
+    assert job.master.trigger_ms is None, "a commit is waiting"
+    job.observe(job.master.on_committed(commit.permit, 1_020))
+    assert job.master.trigger_ms == 2_005
+    job.observe(job.master.savepoint(1_100))
+    job.observe(job.master.cancel(1_200))
+    assert job.master.trigger_ms is None, "the job has ended"
+
+
 def test_a_commit_waits_for_all_earlier_commits() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))

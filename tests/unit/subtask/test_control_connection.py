@@ -12,8 +12,16 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from weir.kernel.config import Timeouts
-from weir.protocol.ids import Generation, SlotIncarnation
-from weir.protocol.messages import CancelSubtasks, Lease, Register, encode
+from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation
+from weir.protocol.messages import (
+    CancelSubtasks,
+    Lease,
+    NotifyCheckpointPublished,
+    Register,
+    ToSlot,
+    TriggerCheckpoint,
+    encode,
+)
 from weir.subtask.control_connection import ControlConnection
 from weir.transport.control import ControlPeer, ControlServer, Message
 from weir.transport.handshake import JobCredentials
@@ -61,10 +69,11 @@ def new_connection(
     *,
     lease_ms: int = 60_000,
     supervise: Callable[[int, bool], None] = lambda now_ns, slow_cancel: None,
+    wake: Callable[[], None] = lambda: None,
 ) -> ControlConnection:
     return ControlConnection(
         CREDENTIALS, host="127.0.0.1", port=coordinator.server.port, run=1, incarnation=ME, lease_ms=lease_ms,
-        wake=lambda: None, supervise=supervise, end=ended.put,
+        wake=wake, supervise=supervise, end=ended.put,
     )  # fmt: skip
 
 
@@ -111,6 +120,25 @@ def test_a_lease_that_arrives_while_the_thread_waits_for_the_gil_keeps_the_slot_
     assert continued.wait(WAIT_S) or ended.get_nowait()
     assert ended.empty()
     control.close()
+
+
+def test_a_published_checkpoint_does_not_wake_the_loop_but_precedes_the_next_message(coordinator: Coordinator) -> None:
+    published, trigger = (
+        NotifyCheckpointPublished(Generation(1), CheckpointId(1)),
+        TriggerCheckpoint(Generation(1), CheckpointId(2)),
+    )
+
+    def answer(peer: ControlPeer) -> None:
+        for message in (published, trigger):
+            coordinator.server.send(peer, encode(message))
+
+    woken: queue.Queue[list[ToSlot]] = queue.Queue()
+    coordinator.answer = answer
+    control = new_connection(coordinator, queue.Queue(), wake=lambda: woken.put(control.receive()))
+    control.start(register())
+    assert woken.get(timeout=WAIT_S) == [published, trigger]
+    control.close()
+    assert woken.empty()
 
 
 def test_a_slow_answer_to_cancel_is_reported_once(coordinator: Coordinator) -> None:

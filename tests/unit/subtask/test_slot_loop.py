@@ -211,6 +211,16 @@ def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
     assert keyed.arrived == ["before", "after"]
 
 
+@pytest.mark.parametrize(("slots", "naps"), [(2, False), (16, True)])
+def test_a_slot_of_a_large_job_collects_barriers_while_it_aligns(slots: int, naps: bool) -> None:
+    bench = Bench(ListSource([]), Collecting(), slots=slots, buffer_ms=80).deploy()
+    bench.turns()
+    assert bench.runtime.nap_ns(worked=True) == 0
+    bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
+    bench.turns()
+    assert bench.runtime.nap_ns(worked=True) == (5_000_000 if naps else 0)
+
+
 def test_batches_behind_a_control_event_wait_until_the_outputs_have_room() -> None:
     keyed = Collecting(lambda batch: iter((batch,)))
     bench = Bench(ListSource([]), keyed, slots=2).deploy()

@@ -7,7 +7,8 @@ import os
 import pickle
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,11 +17,13 @@ import pytest
 from weir import Job, agg, sinks, sources
 from weir.errors import ConfigError
 from weir.graph.compile import compile_graph
+from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import plan_restore
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import (
+    Acknowledge,
     Cancelled,
     CancelSubtasks,
     Deploy,
@@ -32,9 +35,12 @@ from weir.protocol.messages import (
     Register,
     RestoredOperator,
     Restoring,
+    SlotMetrics,
+    Start,
     Stop,
     SubtaskFailed,
     ToSlot,
+    TriggerCheckpoint,
     decode_from_slot,
     encode,
 )
@@ -42,7 +48,7 @@ from weir.protocol.snapshots import OperatorSnapshot, StateFile
 from weir.storage.layout import JobLayout, state_path
 from weir.storage.local import LocalStorage
 from weir.storage.probe import SharedStorageMarker
-from weir.subtask.process import SlotProcess
+from weir.subtask.process import METRICS_NS, SlotProcess
 from weir.subtask.program import load_code
 from weir.subtask.settings import ProcessSettings
 from weir.transport.control import ControlPeer, ControlServer, Message
@@ -133,14 +139,32 @@ class Coordinator:
             assert time.monotonic() < limit, f"the last messages from the slot: {self.messages[-3:]}"
             for event in self.server.poll(time.monotonic_ns(), 10_000_000):
                 if isinstance(event, Message):
-                    self.peer = event.peer
                     self.messages.append(decode_from_slot(event.data))
-                    if isinstance(self.messages[-1], Heartbeat):
+                    if isinstance(self.messages[-1], Register):
+                        self.peer = event.peer
+                    elif isinstance(self.messages[-1], Heartbeat):
                         self.send(Lease(60_000))
 
 
-def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancelled(tmp_path: Path) -> None:
-    """The state file is a named pipe. A read of the pipe blocks until the test opens the pipe for writing."""
+@contextmanager
+def slot_process(directory: Path) -> Iterator[tuple[SlotProcess, Coordinator]]:
+    """A slot process that runs in a thread, and has registered."""
+    SharedStorageMarker(LocalStorage(directory), "job", 1).write()
+    coordinator = Coordinator()
+    process = SlotProcess(bootstrap(directory, coordinator.server.port, {}), 0, TASK_INFO)
+    running = threading.Thread(target=process.run, daemon=True)
+    running.start()
+    try:
+        coordinator.wait_for(Register)
+        yield process, coordinator
+    finally:
+        coordinator.send(Stop("the test has ended"))
+        while running.is_alive():
+            coordinator.server.poll(time.monotonic_ns(), 10_000_000)
+        coordinator.server.close()
+
+
+def counting_job() -> PhysicalGraph:
     job = Job("job")
     counts = (
         job.read(sources.generator({"key": sources.row_index()}, rows=1), uid="in")
@@ -148,29 +172,28 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
         .aggregate(n=agg.count(), uid="n")
     )
     counts.write(sinks.stats(), uid="out")
-    logical, _ = job.to_graph()
-    graph = compile_graph(logical, slots=1)
+    return compile_graph(job.to_graph()[0], slots=1)
+
+
+def deploy(graph: PhysicalGraph, registered: Register, *restored: RestoredOperator) -> Deploy:
+    (new,) = plan_restore(graph, None)
+    return Deploy(
+        Generation(2), SlotIndex(0), codec.to_json(graph), (Peer(SlotIndex(0), registered.host, registered.data_port),),
+        CheckpointId(1), restored, new.inputs, new.outputs, (), CheckpointId(2),
+    )  # fmt: skip
+
+
+def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancelled(tmp_path: Path) -> None:
+    """The state file is a named pipe. A read of the pipe blocks until the test opens the pipe for writing."""
     uid, layout = OperatorUid("n"), JobLayout("job")
     path = state_path(uid, generation=Generation(1), checkpoint=CheckpointId(1), subtask=0, attempt="a")
     pipe = tmp_path / layout.absolute(path)
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
-    SharedStorageMarker(LocalStorage(tmp_path), "job", 1).write()
-    coordinator = Coordinator()
-    process = SlotProcess(bootstrap(tmp_path, coordinator.server.port, {}), 0, TASK_INFO)
-    running = threading.Thread(target=process.run, daemon=True)
-    running.start()
-    try:
-        registered = coordinator.wait_for(Register)
+    with slot_process(tmp_path) as (process, coordinator):
         file = StateFile(path, 9 << 20, "xxh3:00", 1, (0, 127))
-        (new,) = plan_restore(graph, None)
-        coordinator.send(
-            Deploy(
-                Generation(2), SlotIndex(0), codec.to_json(graph), (Peer(SlotIndex(0), registered.host, registered.data_port),),
-                CheckpointId(1), (RestoredOperator(uid, 0, (OperatorSnapshot(uid, 0, (file,)),)),),
-                new.inputs, new.outputs, (), CheckpointId(2),
-            )
-        )  # fmt: skip
+        restored = RestoredOperator(uid, 0, (OperatorSnapshot(uid, 0, (file,)),))
+        coordinator.send(deploy(counting_job(), coordinator.wait_for(Register), restored))
         assert coordinator.wait_for(Restoring, 2) == Restoring(Generation(2), SlotIndex(0), 0, file.bytes)
         coordinator.send(CancelSubtasks(Generation(2)))
         coordinator.until(lambda: process._runtime.generation is None)  # wait until the loop has handled Cancel
@@ -178,8 +201,19 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
         assert coordinator.wait_for(Cancelled) == Cancelled(Generation(2))
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("weir-restore")]
         assert not any(isinstance(message, Deployed | SubtaskFailed) for message in coordinator.messages)
-    finally:
-        coordinator.send(Stop("the test has ended"))
-        while running.is_alive():
-            coordinator.server.poll(time.monotonic_ns(), 10_000_000)
-        coordinator.server.close()
+
+
+def test_metrics_that_are_nearly_due_are_sent_with_an_acknowledgement(tmp_path: Path) -> None:
+    with slot_process(tmp_path) as (process, coordinator):
+        coordinator.send(deploy(counting_job(), coordinator.wait_for(Register)))
+        coordinator.wait_for(Deployed)
+        coordinator.send(Start(Generation(2)))
+        coordinator.wait_for(SlotMetrics)
+        for checkpoint in range(2, 5):
+            process._metrics_at_ns = time.monotonic_ns() + METRICS_NS // 4
+            coordinator.send(TriggerCheckpoint(Generation(2), CheckpointId(checkpoint)))
+            coordinator.wait_for(Acknowledge, checkpoint - 1)
+            coordinator.until(lambda: not isinstance(coordinator.messages[-1], Acknowledge))
+    from_loop = [message for message in coordinator.messages if not isinstance(message, Heartbeat)]
+    after = [from_loop[number + 1] for number, message in enumerate(from_loop[:-1]) if isinstance(message, Acknowledge)]
+    assert [type(message) for message in after] == 3 * [SlotMetrics]

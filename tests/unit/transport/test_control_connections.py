@@ -97,6 +97,29 @@ def test_messages_of_any_size_arrive_in_order_in_both_directions(network: Contro
     assert messages(network.events) == up and messages(end) == down
 
 
+def test_a_message_that_waits_is_sent_together_with_the_next_message(network: ControlNetwork) -> None:
+    client, end = network.connected()
+    peer = network.peers()[0].peer
+    network.server.send(peer, b"published", waits=True)
+    client.send(b"heartbeat")
+    network.until(lambda: messages(network.events) == [b"heartbeat"])
+    assert messages(end) == []
+    network.server.send(peer, b"lease")
+    network.until(lambda: len(messages(end)) == 2)
+    assert messages(end) == [b"published", b"lease"]
+
+
+def test_several_messages_can_be_sent_in_one_call(network: ControlNetwork) -> None:
+    client, _ = network.connected()
+    client.send(b"acknowledge", b"metrics")
+    network.until(lambda: len(messages(network.events)) == 2)
+    with pytest.raises(ProtocolError, match="0 bytes"):
+        client.send(b"valid", b"")
+    client.send(b"heartbeat")
+    network.until(lambda: len(messages(network.events)) == 3)
+    assert messages(network.events) == [b"acknowledge", b"metrics", b"heartbeat"]
+
+
 def test_a_send_from_another_thread_wakes_a_waiting_poll(network: ControlNetwork) -> None:
     client, _ = network.connected()
     for end in network.ends:
