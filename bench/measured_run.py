@@ -217,7 +217,7 @@ def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> 
     """Return how many records all source subtasks read, and in how many seconds.
 
     For each source subtask, the function takes the first and the last report in the measured time. The function counts the
-    records and the seconds between these two reports. Slots report twice a second, at different moments. The returned seconds are
+    records and the seconds between these two reports. Slots report about once a second, at different moments. The returned seconds are
     the mean over the source subtasks.
 
     ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start

@@ -58,8 +58,8 @@ def parse(arguments: Sequence[str]) -> BenchOptions:
         parallelisms = tuple(positive(one) for one in given.parallelism.split(","))
     except ValueError:
         parser.error(f"--parallelism {given.parallelism}: expected comma-separated numbers")
-    if given.seconds is not None and given.seconds < 1:
-        parser.error("--seconds: must be at least 1, because slots report twice a second")
+    if given.seconds is not None and given.seconds < 3:
+        parser.error("--seconds: must be at least 3, because slots report about once a second")
     return BenchOptions(
         pairs=given.pairs or (1 if given.quick else 7),
         seconds=given.seconds or (5.0 if given.quick else 20.0),

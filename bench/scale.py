@@ -99,7 +99,7 @@ SOURCE = OperatorUid("in")
 class ScaleMeasurement:
     """``deploy_cpu_s``: CPU time from the last registration until all slots run. ``checkpoint_cpu_s``: median CPU time of a
     checkpoint, from the trigger until it is completed. ``loop_stall_ms_max``: the longest time for which the coordinator's loop did
-    not look for messages during the checkpoints. ``manifest_bytes``: manifest and channel file. ``us_per_subtask``: CPU time of a
+    not poll for messages during the checkpoints. ``manifest_bytes``: manifest and channel file. ``us_per_subtask``: CPU time of a
     checkpoint without the work per channel, divided by the number of subtasks. ``ns_per_channel``: CPU time of the work per channel,
     divided by the number of channels."""
 
@@ -113,8 +113,8 @@ class ScaleMeasurement:
     bytes_per_channel: float
     us_per_subtask: float
     ns_per_channel: float
-    restore_plan_cpu_s: float
-    """CPU time to plan and deploy a recovery from the last checkpoint."""
+    recovery_cpu_s: float
+    """CPU time from the loss of a slot until all slots run again."""
 
 
 def wide_job() -> Job:
@@ -191,7 +191,7 @@ class SimulatedSlots:
         self._polled_ns = time.monotonic_ns()
         return events
 
-    def send(self, peer: ControlPeer, data: bytes) -> None:
+    def send(self, peer: ControlPeer, data: bytes, *, waits: bool = False) -> None:
         with self._clock.simulated():
             kind = data[2 : data.index(b'"', 2)].decode()
             if kind == "Deploy":
@@ -356,7 +356,7 @@ def measure(slots: int, directory: Path) -> ScaleMeasurement:
     server.lose(0)
     server.register(range(slots, slots + 1))
     milestones.wait(lambda: milestones.phase == (JobPhase.RUNNING, 2))
-    restore_cpu_s = clock.cpu_s() - began_s
+    recovery_cpu_s = clock.cpu_s() - began_s
     newest = 2 * CHECKPOINTS
     files = [layout.absolute(f"checkpoints/{newest}/manifest-g1.json")]
     files.append(layout.absolute(pack_path(generation=Generation(1), checkpoint=CheckpointId(newest), attempt="channels")))
@@ -374,7 +374,7 @@ def measure(slots: int, directory: Path) -> ScaleMeasurement:
         bytes_per_channel=manifest_bytes / channels,
         us_per_subtask=without_channels_s / subtasks * 1e6,
         ns_per_channel=(checkpoint_cpu_s - without_channels_s) / channels * 1e9,
-        restore_plan_cpu_s=restore_cpu_s,
+        recovery_cpu_s=recovery_cpu_s,
     )
 
 
@@ -412,7 +412,7 @@ SECRET = b"a secret of the benchmark"
 
 
 def measure_memory(slots: int, directory: Path) -> MemoryMeasurement:
-    """Deploy the job to slot 0, which runs in a process of its own. All other slots only connect to it."""
+    """Deploy the job to slot 0, which runs in a separate process. All other slots only connect to it."""
     job = wide_job()
     logical, _ = job.to_graph()
     graph = compile_graph(logical, slots=slots)
@@ -490,7 +490,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slots", default="64,256,1024", help="numbers of simulated slots (default: 64,256,1024)")
     parser.add_argument("--real", type=int, default=32, help="number of real slots (default: 32; 0: none)")
-    parser.add_argument("--memory", default="16,1024", help="numbers of slots for the memory of a slot (default: 16,1024)")
+    parser.add_argument(
+        "--memory",
+        default="16,1024",
+        help="numbers of slots for which the memory of one slot process is measured (default: 16,1024)",
+    )
     arguments = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
     RESULTS.parent.mkdir(parents=True, exist_ok=True)

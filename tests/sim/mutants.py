@@ -148,7 +148,7 @@ def lets_batches_wait_that_use_up_the_credit() -> Iterator[None]:
 
     def push_small_batch(self: InputChannel, frame: Frame) -> None:
         push(self, frame)
-        self.arrivals.take_much_credit = False
+        self.arrivals.is_credit_low = False
 
     with patch.object(InputChannel, "push", push_small_batch):
         yield

@@ -77,25 +77,19 @@ def _positive(duration: str) -> str:
 
 def _heartbeat(duration: str) -> str:
     if seconds(_at_most_limit(duration)) < _HEARTBEAT_S_MIN:
-        raise ValueError(
-            f"the duration '{duration}' is below the minimum of {_HEARTBEAT_S_MIN:g}s (a slot sends two heartbeats per second)"
-        )
+        raise ValueError(f"the duration '{duration}' is below the minimum of {_HEARTBEAT_S_MIN:g}s. Use a longer duration.")
     return duration
 
 
 def _deployment(duration: str) -> str:
     if seconds(_at_most_limit(duration)) < _DEPLOY_S_MIN:
-        raise ValueError(
-            f"the duration '{duration}' is below the minimum of {_DEPLOY_S_MIN:g}s (a slot reports the progress of a restore once per second)"
-        )
+        raise ValueError(f"the duration '{duration}' is below the minimum of {_DEPLOY_S_MIN:g}s. Use a longer duration.")
     return duration
 
 
 def _step_or_none(duration: str) -> str:
     if duration != "none" and seconds(_at_most_limit(duration)) < _STEP_S_MIN:
-        raise ValueError(
-            f"the duration '{duration}' is below the minimum of {_STEP_S_MIN:g}s (a slot reports its steps twice per second)"
-        )
+        raise ValueError(f"the duration '{duration}' is below the minimum of {_STEP_S_MIN:g}s. Use a longer duration or 'none'.")
     return duration
 
 

@@ -91,9 +91,9 @@ TIMEOUTS = {
 _UNLIMITED = {"stuck": ("none", "0", "0s"), "call": ("none", "0", "0s"), "slots": ("none",)}
 """For each timeout that can be unlimited, the values that mean "no limit"."""
 _TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000, "deploy": 2_000}
-"""Minimum values of the timeouts whose minimum is not 1 ms. A slot sends two heartbeats per second, and the heartbeat timeout
-must cover several heartbeats. During a restore, a slot reports its progress once per second, and the deploy timeout must cover
-the time between two reports."""
+"""Minimum values of the timeouts whose minimum is not 1 ms. A slot sends five heartbeats in the shortest of the heartbeat, stuck and
+call timeouts, and at least one per second. During a restore, a slot reports its progress once per second, and the deploy timeout must
+cover the time between two reports."""
 NETWORK_MEMORY = "256MiB"
 BUFFER_TIMEOUT = "adaptive"
 BUFFER_TIMEOUT_MS_MAX = 10_000

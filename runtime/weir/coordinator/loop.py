@@ -49,7 +49,7 @@ from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer,
 TICK_MS = 100
 """The maximum time between two ticks. A tick also comes when a checkpoint is due."""
 HANDLE_MS_MAX = 10
-"""After this time, the loop interrupts the handling of messages to send and receive. The slots of a wide job acknowledge a
+"""The loop handles received messages for at most this time before it sends and receives again. The slots of a wide job acknowledge a
 checkpoint at nearly the same time, and a slot stops if it receives no lease."""
 TICK_OVERDUE_MS_MAX = 1_000
 """A tick is late by at most this time if messages arrive faster than the loop handles them."""
@@ -136,16 +136,24 @@ class Coordinator:
         self.post(lambda master, now_ms: master.fail(reason, kind, now_ms))
 
     def run(self) -> Finish:
+        """Raise an error of the coordinator itself, after the listeners have been told that the job has failed."""
         try:
-            self._loop()
-            assert self._finish is not None
-            self._wait_for_closed_connections()
-        finally:
-            self._runner.close()
-        finish = self._final_finish(self._finish)
+            try:
+                self._loop()
+                assert self._finish is not None
+                self._wait_for_closed_connections()
+            finally:
+                self._runner.close()
+            finish = self._final_finish(self._finish)
+        except BaseException as error:
+            self._tell(Finish(JobOutcome.FAILED, f"the driver failed: {type(error).__name__}: {error}", type(error).__name__))
+            raise
+        self._tell(finish)
+        return finish
+
+    def _tell(self, finish: Finish) -> None:
         for listener in self._listeners:
             listener.on_finish(finish)
-        return finish
 
     def _final_finish(self, finish: Finish) -> Finish:
         """Report SUPERSEDED instead of a failure that a newer generation has caused, for example by deleting files."""

@@ -192,7 +192,9 @@ class CheckpointCoordinator:
             if pending.phase is CheckpointPhase.IN_PROGRESS and now_ms - pending.triggered_ms >= self._config.timeout_ms:
                 missing = sorted(self._subtasks - pending.snapshots.keys())
                 subtasks = ", ".join(str(subtask) for subtask in missing[:4])
-                effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {subtasks}", now_ms)
+                others = f" and {len(missing) - 4} others" if len(missing) > 4 else ""
+                late = f"not acknowledged within {self._config.timeout_ms / 1000:g} s by {subtasks}{others}"
+                effects += self._abort(pending, late, now_ms)
         if any(isinstance(effect, TooManyFailures) for effect in effects):
             return effects  # The job fails over now, so a new checkpoint would be aborted before its trigger is sent.
         due_ms = self.due_ms

@@ -56,7 +56,7 @@ class Timeouts:
     """The timeouts that a user can set, except for the checkpoint timeout. The field ``x_timeout_ms`` corresponds to the option
     ``--x-timeout`` of ``weir run``, and to the field ``timeouts.x`` of a job's spec.
 
-    All other durations in Weir are internal. After an internal duration, Weir either retries the step or waits for a timeout that
+    All other durations in Weir are internal. When an internal timeout expires, Weir either retries the step or waits for a timeout that
     the user can set.
     """
 
@@ -85,7 +85,7 @@ class Timeouts:
         """The time between two heartbeats of a slot. The coordinator needs several heartbeats in each timeout that it checks with
         them."""
         checked = (self.heartbeat_timeout_ms, self.stuck_timeout_ms, self.call_timeout_ms)
-        return max(1, min(HEARTBEAT_MS_MAX, *(one // 5 for one in checked if one is not None)))
+        return max(1, min(HEARTBEAT_MS_MAX, self.cancel_timeout_ms // 3, *(one // 5 for one in checked if one is not None)))
 
 
 DEFAULT_TIMEOUTS = Timeouts()

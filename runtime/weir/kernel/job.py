@@ -333,7 +333,7 @@ class JobMaster:
         for uid, discovery in self._discoveries.items():
             assigner = self._assigners[uid]
             if discovery.is_slow(now_ms):
-                slow = f"Source {uid!r} has been listing its input for {SLOW_MS // 1_000} s. The job continues with the input that it knows"
+                slow = f"Source {uid!r} has been listing its input for {SLOW_MS // 1_000} s. The job continues with the input that it has found"
                 effects.append(Report.warning(self._generation, slow))
             if discovery.is_due(now_ms) and assigner.unassigned < UNASSIGNED_MAX:
                 discovery.start(now_ms)
@@ -355,7 +355,7 @@ class JobMaster:
         assigner, discovery = self._assigners[source], self._discoveries[source]
         reports = [Report.warning(generation, warning) for warning in warnings]
         if discovery.succeeded(now_ms):
-            reports.append(Report.warning(generation, f"Source {source!r} lists its input again"))
+            reports.append(Report.warning(generation, f"Source {source!r} can list its input again"))
         assignments = assigner.discovered(known, splits)
         if discovery.every_ms is None:
             assignments += assigner.stop_growing()
@@ -365,7 +365,7 @@ class JobMaster:
         """Retry later. The job continues to read the splits that it knows."""
         if not self._discovers(generation) or not self._discoveries[source].failed(reason, now_ms):
             return []
-        failed = f"Source {source!r} cannot look for new input: {reason.rstrip('.')}. The job continues, and Weir retries"
+        failed = f"Source {source!r} cannot list its input: {reason.rstrip('.')}. The job continues, and Weir retries"
         return [Report.warning(generation, failed)]
 
     def _discovers(self, generation: Generation) -> bool:

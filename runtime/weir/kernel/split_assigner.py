@@ -177,7 +177,8 @@ class SplitDiscovery:
     def __init__(self, every_ms: int | None) -> None:
         self.every_ms = every_ms
         self._due_ms: int | None = 0
-        """None while a discovery is running."""
+        """The time of the next discovery. None while a discovery is running, and if no discovery follows."""
+        self._running = False
         self._started_ms = 0
         self._slow_reported = False
         self._failures = 0
@@ -187,17 +188,18 @@ class SplitDiscovery:
         return self._due_ms is not None and now_ms >= self._due_ms
 
     def start(self, now_ms: int) -> None:
-        self._due_ms, self._started_ms, self._slow_reported = None, now_ms, False
+        self._running, self._due_ms, self._started_ms, self._slow_reported = True, None, now_ms, False
 
     def is_slow(self, now_ms: int) -> bool:
         """Return True once for each discovery that has been running for SLOW_MS."""
-        slow = self._due_ms is None and now_ms - self._started_ms >= SLOW_MS and not self._slow_reported
+        slow = self._running and now_ms - self._started_ms >= SLOW_MS and not self._slow_reported
         self._slow_reported = self._slow_reported or slow
         return slow
 
     def succeeded(self, now_ms: int) -> bool:
         """Return whether the discovery before this one had failed."""
         had_failed, self._failures, self._failure = self._failures > 0, 0, ""
+        self._running = False
         took_ms = now_ms - self._started_ms
         if self.every_ms is not None:
             self._due_ms = now_ms + max(self.every_ms, (WORK_SHARE - 1) * took_ms)
@@ -207,6 +209,7 @@ class SplitDiscovery:
         """Return whether to report the failure: the same failure in a row is reported once."""
         delay_ms = min(RETRY_MS * 2 ** min(self._failures, 16), RETRY_MS_MAX)
         self._failures += 1
+        self._running = False
         self._due_ms = now_ms + max(delay_ms, self.every_ms or 0)
         is_new, self._failure = reason != self._failure, reason
         return is_new

@@ -1,7 +1,7 @@
 """Partitioners distribute the records of an edge among the subtasks of the receiving operator.
 
-The records that a partitioner sends to the same target keep their order. Batch boundaries depend only on the input and the calls
-of ``flush``, so a replay produces the same batches.
+The records that a partitioner sends to the same target keep their order. Batch boundaries depend only on the input and on the
+calls of ``flush``. A replay can flush at other times, so it can cut the same rows into other batches (ADR 0029).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from weir.state.arrow_columns import take_rows
 from weir.state.hashing import hash_columns
 
 PACKED_ROWS_MAX = 4_096
-"""A small batch has at most this number of rows per target."""
+"""Pending rows are packed if there are at most this many per target on average."""
 Routed = list[tuple[int, pa.RecordBatch | PackedBatch]]
 
 

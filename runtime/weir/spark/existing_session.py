@@ -44,6 +44,8 @@ class ExistingSession(LazySession):
         super().__init__(str(spark.sparkContext.master), slots, app_name=str(spark.sparkContext.appName), conf={})
         self._session = spark
         self._context = _slot_context(spark.sparkContext)
+        self._application = str(spark.sparkContext.applicationId)
+        """Read once, because ``close`` must also work if the JVM is gone."""
         self._job = ("", "")
         self._held = slots + spares
         self._free = 0
@@ -109,10 +111,6 @@ class ExistingSession(LazySession):
             if not jobs:
                 _running.pop(self._application, None)
 
-    @property
-    def _application(self) -> str:
-        return str(self._context.applicationId)
-
     def _executor_problems(self) -> list[str]:
         """Wait for the task slots of the job, and run a Spark task in each. Return the problems that the tasks find."""
         try:
@@ -123,7 +121,9 @@ class ExistingSession(LazySession):
             return [str(error)]
         self._free = free
         if not free:
-            return []  # The cluster has no executor yet. The coordinator reports that it waits for slots.
+            # No task slot is free: no executor has started yet, or other jobs occupy all task slots. The coordinator reports that it
+            # waits for slots.
+            return []
         probe = _python_probe(weir.__version__, _SLOT_MODULES)
         try:
             return sorted(set(self._context.parallelize(range(free), free).mapPartitions(probe).collect()))
@@ -132,7 +132,7 @@ class ExistingSession(LazySession):
 
 
 def _slot_context(context: SparkContext) -> SparkContext:
-    """Return a copy of ``context`` that starts slots in Python workers of their own. The copy and ``context`` share the Spark
+    """Return a copy of ``context`` that starts slots in separate Python workers. The copy and ``context`` share the Spark
     application.
 
     Spark assigns a task only to a Python worker with the same environment variables. So a function of the user never runs in the

@@ -214,7 +214,7 @@ def _start_mode(
 def _stop_before_jvm(run: JobRun) -> None:
     """When the JVM of spark-submit gets SIGTERM, stop the job with a final checkpoint before Spark ends.
 
-    spark-submit is the parent of this process, and the driver's JVM. Without a hook, SIGTERM to spark-submit would end Spark at once.
+    spark-submit is the driver's JVM, and the parent of this process. Without a hook, SIGTERM to spark-submit would end Spark at once.
     The hook in the JVM waits until this process closes a pipe. The system also closes the pipe if this process dies, so the hook
     never waits for a dead process. A callback from Java would need a port without authentication.
     """
@@ -250,7 +250,7 @@ def _stop_before_jvm(run: JobRun) -> None:
 
 
 class JobRun:
-    """A job that ``weir.run`` has started. Its methods have the names of PySpark's StreamingQuery. Any thread may use a JobRun.
+    """A job that ``weir.run`` has started. A JobRun resembles PySpark's StreamingQuery. Any thread may use a JobRun.
 
     ``id`` identifies the job in its checkpoint directory, and is the same for all runs that resume the job. ``run_id``
     identifies this run. ``notes`` are sentences about the restore and the session.
@@ -273,7 +273,8 @@ class JobRun:
 
     @property
     def status(self) -> dict[str, Any]:
-        """``message`` (one line), ``phase``, ``is_active``, ``generation``, and ``records`` that this generation has read."""
+        """``message`` (one line), ``phase``, ``is_active``, ``generation``, and ``records``: the number of records that the sources
+        have read, including those up to the restored checkpoint."""
         snapshot = self._running.progress()
         ended = self._ended()
         return {
@@ -289,8 +290,8 @@ class JobRun:
         """The progress at each completed checkpoint of this run. Contains the newest RECENT_MAX checkpoints.
 
         Keys: ``timestamp`` (ISO 8601, UTC), ``checkpoint``, ``kind``, ``duration_ms``, ``state_bytes``, ``written_bytes``,
-        ``generation``, ``records`` (read by this generation), ``records_per_s`` (since the previous entry), ``backpressured_ratio``
-        (0 to 1), ``recoveries``.
+        ``generation``, ``records`` (read by the sources, including those up to the restored checkpoint), ``records_per_s`` (since
+        the previous entry), ``backpressured_ratio`` (0 to 1), ``recoveries``.
         """
         return [dict(entry) for entry in tuple(self._observer.recent)]
 
@@ -433,7 +434,9 @@ class JobRun:
         if taken is None and (self._observer.finished or not self.is_active):
             raise CheckpointError(f"Job '{self.name}' has ended without a {what}. Resume the job to take one.")
         if taken is None:
-            raise CheckpointError(f"Job '{self.name}' has not completed a {what} within {timeout_s:g} s. Look at status.")
+            raise CheckpointError(
+                f"Job '{self.name}' has not completed a {what} within {timeout_s:g} s. JobRun.status shows the phase of the job."
+            )
         return taken
 
     @contextmanager

@@ -16,7 +16,7 @@ _SHOWN = 5
 # All colours are inherited or translucent, so the same HTML is readable on dark and light backgrounds.
 _BOX = "border:1px solid rgba(128,128,128,.5);border-radius:6px;padding:.6em .9em;display:inline-block;font-family:inherit"
 _CELL = "padding:.1em .9em .1em 0;text-align:right;background:transparent"
-_HEADINGS = ("Checkpoint", "Kind", "Completed", "Duration", "State", "Records", "Records/s")
+_HEADINGS = ("Checkpoint", "Kind", "Completed (UTC)", "Duration", "State size", "Records", "Records/s")
 
 
 def render(name: str, message: str, recent: Sequence[Mapping[str, Any]]) -> str:

@@ -34,7 +34,8 @@ class RunOptions:
     network_bytes: int = NETWORK_BYTES
     """Memory of each slot for batches from other slots, including batches in transit."""
     buffer_timeout_ms: float | None = None
-    """Maximum time for which buffers between subtasks wait for more rows. 0: no wait. None: a time that fits the number of slots."""
+    """Maximum time for which buffers between subtasks wait for more rows. 0: no wait. None: adaptive, a time that grows with the
+    parallelism."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False

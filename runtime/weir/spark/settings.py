@@ -9,7 +9,7 @@ from pathlib import Path
 from weir.errors import ConfigError
 
 FIXED: Mapping[str, tuple[str, str]] = {
-    "spark.speculation": ("false", "Spark would start a second copy of a slow slot, a zombie"),
+    "spark.speculation": ("false", "with speculation, Spark starts a second copy of a slow slot"),
     "spark.dynamicAllocation.enabled": ("false", "slots never finish, and Spark would remove executors that look idle"),
     "spark.task.reaper.enabled": ("false", "the task reaper kills a whole executor if one Spark task is slow to stop"),
     "spark.excludeOnFailure.enabled": ("false", "a lost slot must restart on the same executors"),

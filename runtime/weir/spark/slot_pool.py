@@ -84,10 +84,10 @@ def _unoccupied(spark: SparkSession, occupied: int) -> Capacity:
 
 def _shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int, occupied: int) -> str:
     spare = f" and {spares} spare" if spares else ""
-    others = f", besides the {occupied} that other Weir jobs in this session use" if occupied else ""
+    others = f"; task slots of other Weir jobs in this session: {occupied}" if occupied else ""
     return (
-        f"Too few slots: the job needs {slots} slots{spare}, one core each, but {spark.sparkContext.master} offers "
-        f"{available.task_slots} on {available.executors} executors{others}. Lower the parallelism, or give the application more cores "
+        f"Too few task slots: the job needs {slots}{spare}, but {spark.sparkContext.master} has {available.task_slots} free "
+        f"(executors: {available.executors}{others}). Lower the parallelism, or give the application more cores "
         "(local[N]; spark.cores.max and spark.executor.cores; spark.executor.instances)."
     )
 

@@ -16,7 +16,7 @@ from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import FileOrigin, JobLayout, identify, pack_path
 
 INLINE_BYTES_MAX = 16 * 1024
-"""If the arrays of the channels have more bytes, they are in a file of their own. Otherwise, they are in the manifest."""
+"""If the arrays of the channels take more bytes in total, they are in a separate file. Otherwise, they are in the manifest."""
 
 
 @dataclass(frozen=True, slots=True)

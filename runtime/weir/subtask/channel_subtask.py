@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never, cast
 
 from weir.kernel.alignment import AlignmentAborted, TakeSnapshot
@@ -22,7 +22,7 @@ class ChannelSubtask(SubtaskRuntime):
 
     A small batch waits until every channel that has delivered a batch lately delivers its next batch or its barrier, but at most
     ``buffer_ns``. The subtask then processes one joined batch instead of one batch per channel. Batches that take much of the credit
-    of their channel do not wait, because a sender without credit cannot finish its step, and takes no snapshot before.
+    of their channel do not wait, because a sender without credit cannot finish its step, and takes its snapshot only after the step.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ChannelSubtask(SubtaskRuntime):
             if self._waiting_since_ns is None:
                 self._waiting_since_ns = now_ns
             self._reading = (
-                arrivals.take_much_credit
+                arrivals.is_credit_low
                 or arrivals.rows >= BUFFER_ROWS_ENOUGH
                 or now_ns >= self._waiting_since_ns + self._buffer_ns
                 or self._all_have_delivered(now_ns)
@@ -131,44 +131,42 @@ class ChannelSubtask(SubtaskRuntime):
         self._protocol.on_aborted(checkpoint)
 
     def _start_work(self, now_ns: int) -> None:
-        events_only = False
-        while not self._effects and (channel := self._next_channel(events_only)) is not None:
+        for channel in self._channels_to_read():
             frame = channel.pop(now_ns)
-            # A control event without effects, such as the barrier of one of many channels, takes no turn by itself. The batches
-            # behind it wait for the next turn, because only the loop knows whether the outputs have room.
-            events_only = True
             self._effects.extend(self._protocol.on_frame(frame, now_ns=now_ns))
             if not (self._effects and isinstance(self._effects[0], Deliver)):
                 channel.release(frame)
+            if self._effects:
+                break
         while self._effects and self._step is None:
             self._execute(self._effects.popleft(), now_ns)
 
-    def _next_channel(self, events_only: bool) -> InputChannel | None:
-        """Return the next channel to read, or None. If ``events_only`` is True, return only a channel with a control event.
+    def _channels_to_read(self) -> Iterator[InputChannel]:
+        """Yield a channel for each frame to read: all control events, because control events need no room, or else one batch. Channels
+        with data are served round robin. The caller reads the frame before it continues, and stops at the first frame with effects.
 
-        Channels with a control event at the head come first, because control events need no room. If no channel has a control
-        event at its head, channels with data are served round robin.
+        A control event without effects, such as the barrier of one of many channels, takes no turn by itself. The batches behind it
+        wait for the next turn, because only the loop knows whether the outputs have room.
         """
-        ready = None
+        ready: int | None = None
+        events = False
         has_events = self._arrivals.control_events > 0
-        if events_only and not has_events:
-            return None
         for offset in range(len(self.inputs)):
             position = (self._next_input + offset) % len(self.inputs)
             channel = self.inputs[position]
-            head = channel.head
-            if head is None or self._protocol.is_blocked(channel.channel):
-                continue
-            if head.batch is None:
-                return channel
-            if ready is None:
-                ready = position
-                if not has_events:
-                    break
-        if ready is None or events_only:
-            return None
-        self._next_input = ready + 1
-        return self.inputs[ready]
+            while (head := channel.head) is not None and not self._protocol.is_blocked(channel.channel):
+                if head.batch is None:
+                    events = True
+                    yield channel
+                    continue
+                if ready is None:
+                    ready = position
+                break
+            if ready is not None and not has_events:
+                break
+        if ready is not None and not events:
+            self._next_input = ready + 1
+            yield self.inputs[ready]
 
     def _execute(self, effect: SubtaskEffect, now_ns: int) -> None:
         match effect:

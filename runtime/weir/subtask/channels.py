@@ -1,8 +1,9 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. A receiver keeps credit of
-less than 1 / CREDIT_PARTS of the window, so that small batches need no credit frames. A channel with less credit in use also
-accepts one batch larger than its remaining window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
+A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. A receiver returns credit
+only when it owes 1 / CREDIT_PARTS of the window, so that several small batches share one credit frame. While less than
+1 / CREDIT_PARTS of the window is in use, the channel accepts a batch of any size, because the receiver may owe all of this credit.
+Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 
 The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot use
@@ -82,16 +83,16 @@ def buffer_ns_of(graph: PhysicalGraph, buffer_timeout_ms: float | None) -> int:
 
 
 class Arrivals:
-    """Counts the frames in all input channels of a subtask, so that a turn need not look at every channel."""
+    """Counts the frames in all input channels of a subtask, so that most turns do not check every channel."""
 
-    __slots__ = ("control_events", "frames", "rows", "take_much_credit", "total")
+    __slots__ = ("control_events", "frames", "is_credit_low", "rows", "total")
 
     def __init__(self) -> None:
         self.frames = 0
         """Number of waiting frames."""
         self.control_events = 0
         """Number of waiting frames without data."""
-        self.take_much_credit = False
+        self.is_credit_low = False
         """Whether a sender may be out of credit, because waiting frames use much of the credit of its channel. Stays True until all
         waiting frames are read."""
         self.rows = 0
@@ -146,14 +147,14 @@ class InputChannel:
         arrivals.rows += rows_of(frame)
         self._bytes_held += frame.bytes_held
         if self._bytes_held >= self._credit_return_bytes:
-            arrivals.take_much_credit = True
+            arrivals.is_credit_low = True
 
     def pop(self, now_ns: int) -> Frame:
         frame = self.frames.popleft()
         arrivals = self.arrivals
         arrivals.frames -= 1
         if not arrivals.frames:
-            arrivals.take_much_credit = False
+            arrivals.is_credit_low = False
         if frame.batch is None:
             arrivals.control_events -= 1
         else:
@@ -265,7 +266,8 @@ class RemoteOutput:
             self._transmit(frame)
 
     def _admits(self, frame: Frame) -> bool:
-        # The receiver can have consumed all frames if the credit in use is less than the credit that it keeps.
+        # If less credit is in use than the receiver may owe, the receiver may have consumed all frames. It would then return no credit,
+        # and the frame would wait forever.
         if self._bytes_out < self._kept_bytes_max:
             return True
         return frame.bytes_held == 0 or self._bytes_out + frame.bytes_held <= self._window_bytes
@@ -307,10 +309,10 @@ class Outputs:
     """All outputs of a subtask. A partitioner's pending rows are sent when a batch is full, before a control event, or by
     ``flush``."""
 
-    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int, buffer_ns: int = 0) -> None:
-        """``buffer_ns``: the minimum time between two calls of ``flush`` that the loop makes while the slot is idle."""
+    def __init__(self, edges: Sequence[OutputEdge], *, generation: Generation, epoch: int, flush_interval_ns: int = 0) -> None:
+        """``flush_interval_ns``: the minimum time between two calls of ``flush`` that the loop makes while the slot is idle."""
         self._edges = tuple(edges)
-        self._buffer_ns = buffer_ns
+        self._flush_interval_ns = flush_interval_ns
         self._flushed_ns: int | None = None
         self._enough = False
         self._channels = tuple(channel for edge in edges for channel in edge.channels)
@@ -338,12 +340,12 @@ class Outputs:
     def flush_at_ns(self) -> int | None:
         """Return the time at which an idle slot sends the pending rows, or None if no rows are pending.
 
-        The first rows after a pause are sent at once. While rows arrive all the time, they are sent once per ``buffer_ns``.
+        The first rows after a pause are sent at once. While rows arrive all the time, they are sent once per ``flush_interval_ns``.
         """
         since_ns = self.pending_since_ns
         if since_ns is None or self._flushed_ns is None or self._enough:
             return since_ns
-        return max(since_ns, self._flushed_ns + self._buffer_ns)
+        return max(since_ns, self._flushed_ns + self._flush_interval_ns)
 
     def flush(self, now_ns: int | None = None) -> bool:
         """Send pending rows. Return whether any rows were pending. ``now_ns``: None if a control event causes the flush."""

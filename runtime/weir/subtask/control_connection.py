@@ -32,7 +32,7 @@ from weir.protocol.messages import (
 from weir.transport.control import Closed, Connected, ControlClient, Message
 from weir.transport.handshake import JobCredentials
 
-REPORT_NS = 1_000_000_000
+CANCEL_SAMPLE_NS = 1_000_000_000
 """If the loop has not answered Cancel after this time, the slot sends a sample of its stacks."""
 REACTION_MS_EXTRA = 2_000
 """The slot process exits if the loop has not reacted to Cancel or Stop within the cancel timeout plus this extra time. The
@@ -50,8 +50,8 @@ def exit_process(reason: str) -> None:
 
 
 class ControlConnection:
-    """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive``
-    whenever ``wake`` was called. Finally, the loop calls ``close``.
+    """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive`` in each
+    turn. A message that cannot wait for the next turn calls ``wake``. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
     contains the maximum time to connect, the maximum time until the loop reacts to Cancel or Stop, and the time between two
@@ -94,7 +94,7 @@ class ControlConnection:
         self._closing = False
         self._lost = ""
         self._lease_until_ns: int | None = None
-        self._order_at_ns: int | None = None
+        self._unhandled_since_ns: int | None = None
         self._cancel_at_ns: int | None = None
         """The arrival time of Cancel, or None if no Cancel is waiting for an answer. A Cancel that was reported as slow counts as
         answered."""
@@ -124,7 +124,7 @@ class ControlConnection:
         received = []
         while self._inbox:
             received.append(self._inbox.popleft())
-        self._order_at_ns = None
+        self._unhandled_since_ns = None
         return received
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class ControlConnection:
             now_ns = time.monotonic_ns()
             if now_ns >= check_at_ns:
                 check_at_ns = now_ns + self._check_ns
-                slow_cancel = self._cancel_at_ns is not None and now_ns - self._cancel_at_ns > REPORT_NS
+                slow_cancel = self._cancel_at_ns is not None and now_ns - self._cancel_at_ns > CANCEL_SAMPLE_NS
                 if slow_cancel:
                     self._cancel_at_ns = None
                 self._supervise(now_ns, slow_cancel)
@@ -186,14 +186,14 @@ class ControlConnection:
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
                 self._inbox.append(message)
-                # Append the message first, and set ``_order_at_ns`` afterwards. If ``_order_at_ns`` were set first, a call of
-                # ``receive`` between the two steps would clear ``_order_at_ns`` without returning the message. If a ``receive``
+                # Append the message first, and set ``_unhandled_since_ns`` afterwards. If ``_unhandled_since_ns`` were set first, a call of
+                # ``receive`` between the two steps would clear ``_unhandled_since_ns`` without returning the message. If a ``receive``
                 # has already returned the message, ``wake`` only causes an additional ``receive``.
-                if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
-                    self._order_at_ns = time.monotonic_ns()
+                if isinstance(message, CancelSubtasks | Stop) and self._unhandled_since_ns is None:
+                    self._unhandled_since_ns = time.monotonic_ns()
                 if isinstance(message, CancelSubtasks):
                     self._cancel_at_ns = time.monotonic_ns()
-                if not isinstance(message, NotifyCheckpointPublished):  # the loop can wait for the next message
+                if not isinstance(message, NotifyCheckpointPublished):  # the loop handles it when another event wakes the loop
                     self._wake()
             case Closed(_, reason):
                 self._lost = reason
@@ -208,7 +208,7 @@ class ControlConnection:
             return
         if self._lease_has_expired():
             self._end("the lease has expired: the coordinator has not answered")
-        if self._order_at_ns is not None and now_ns - self._order_at_ns > self._reaction_ns_max:
+        if self._unhandled_since_ns is not None and now_ns - self._unhandled_since_ns > self._reaction_ns_max:
             self._end("the loop did not react to Cancel or Stop")
 
     def _lease_has_expired(self) -> bool:

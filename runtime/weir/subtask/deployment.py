@@ -45,7 +45,7 @@ class SlotSettings:
     batch_rows: int = BATCH_ROWS
     network_bytes: int = NETWORK_BYTES
     buffer_timeout_ms: float | None = None
-    """Maximum time for which a buffer waits for more rows. 0: no wait. None: a time that fits the number of slots."""
+    """Maximum time for which a buffer waits for more rows. 0: no wait. None: adaptive, a time that grows with the parallelism."""
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
     restore_report_ns: int = 1_000_000_000
     """The interval at which the slot reports the progress of a restore. The interval must be shorter than the deploy timeout."""
@@ -269,8 +269,7 @@ class DeploymentBuilder:
             edges.append(OutputEdge(edge, partitioner, outputs))
         epoch = (self._message.restored_checkpoint or 0) + 1
         # Flush a little more often than the rows arrive, so that a round of batches does not wait for the next round.
-        buffer_ns = self._buffer_ns * 3 // 8
-        return Outputs(edges, generation=self._deployment.generation, epoch=epoch, buffer_ns=buffer_ns)
+        return Outputs(edges, generation=self._deployment.generation, epoch=epoch, flush_interval_ns=self._buffer_ns * 3 // 8)
 
     def _output(self, channel: ChannelId, sequence: int) -> OutputChannel:
         if channel.target == self._message.slot:

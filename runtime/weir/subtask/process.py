@@ -226,6 +226,7 @@ class SlotProcess:
                     now_ns += nap_ns
                     wait_ns -= nap_ns
                 received = self._pump(now_ns, wait_ns)
+                self._handle_inbox()
                 self._heartbeats.turn()
                 worked, unfinished = self._turns()
                 if time.monotonic_ns() >= self._metrics_at_ns:
@@ -268,7 +269,6 @@ class SlotProcess:
                 case FdReady():
                     for handler, mask in self._inbox_poller.wait(0):
                         handler(mask, now_ns)
-                    self._handle_inbox()
                 case PeerLost(slot, reason):
                     self._runtime.on_peer_lost(slot, reason)
         return received

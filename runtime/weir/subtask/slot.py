@@ -1,4 +1,4 @@
-"""The runtime of one slot. One loop drives one subtask of (nearly) every chain, without locks. The slot's environment
+"""The runtime of one slot. One loop drives at most one subtask of each chain, without locks. The slot's environment
 (environment.py) does all I/O.
 
 Pass control messages and frames to ``SlotRuntime``, and call ``turn`` repeatedly. Each turn does a bounded amount of work. A
@@ -42,7 +42,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import OperatorSnapshot
-from weir.subtask.channels import LocalOutput, Outputs
+from weir.subtask.channels import BUFFER_MS_MAX, LocalOutput, Outputs
 from weir.subtask.checkpointing import SubtaskCheckpoint
 from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings, StateRestore
 from weir.subtask.environment import Program, SlotEnvironment
@@ -55,7 +55,7 @@ FLUSH_AGE_NS = 100_000_000
 """While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
 at the time that ``Outputs.flush_at_ns`` returns."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""While a slot is idle and one of its subtasks is aligning, pending rows are sent after this time.
+"""If the buffer timeout is 0: while a slot is idle and one of its subtasks is aligning, pending rows are sent when they have this age.
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
@@ -63,9 +63,9 @@ SCAN_INTERVAL = 40
 """The time between two scans of all subtasks of a busy slot, as a multiple of the duration of a scan. A slot of many subtasks would
 otherwise scan longer than its subtasks run."""
 NAP_PARTS = 16
-"""A nap of the loop takes 1 / NAP_PARTS of the buffer timeout."""
+"""A nap of the loop takes 1 / NAP_PARTS of the buffer timeout, or of BUFFER_MS_MAX if the timeout is longer."""
 NAP_SLOTS_MIN = 8
-"""With fewer slots, the barriers of a checkpoint are too few for a nap."""
+"""With fewer slots, the loop does not sleep while a subtask is aligning, because the barriers of a checkpoint are too few."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -262,7 +262,7 @@ class SlotRuntime:
         many = deployment.graph.slots >= NAP_SLOTS_MIN
         if not any((runtime.aligning and many) or (runtime.is_waiting and not worked) for runtime in deployment.subtasks):
             return 0
-        return deployment.buffer_ns // NAP_PARTS
+        return min(deployment.buffer_ns, BUFFER_MS_MAX * 1_000_000) // NAP_PARTS
 
     def _choose(self, deployment: SlotDeployment) -> tuple[SubtaskRuntime | None, bool]:
         """Return the next subtask to run, or None, and whether other subtasks can run too."""

@@ -17,8 +17,8 @@ from weir.subtask.subtask import ANY_TIME, NEEDS_ROOM, NONE, SubtaskParts, Subta
 class SourceSubtask(SubtaskRuntime):
     """A subtask with a source. Triggers and split assignments are handled in the order of their arrival.
 
-    If the source emits its next batch within ``buffer_ns``, a trigger waits for this batch. The barrier then follows the batch
-    directly, so the checkpoint does not cause an additional round of small batches.
+    If the next poll of the source is due within ``buffer_ns``, a trigger waits for this poll. If the poll returns a batch, the barrier
+    directly follows it, so the checkpoint does not cause an additional round of small batches.
     """
 
     takes_turns = True

@@ -229,7 +229,8 @@ class Connection(Generic[H]):
         self._deliver = deliver
         self._lost = lost
         self._blocked = False
-        """Whether the kernel's buffer is full. Sending continues when the poller reports that the socket is writable."""
+        """Whether the last ``flush`` left bytes in the queue, because the kernel's buffer was full or BYTES_PER_TURN was reached. Sending
+        continues when the poller reports that the socket is writable."""
         self.closed = False
         self._read_limit = read_limit or ReadLimit()
         poller.watch(connected, READ, self._ready)

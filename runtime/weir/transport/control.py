@@ -1,7 +1,7 @@
 """Control connections between the coordinator and its slots, for byte messages that arrive in order per connection.
 
 Only the thread of the loop that owns the endpoint calls ``poll``. Any thread may call ``send`` and ``wake``. ``fileno`` is
-readable whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a
+readable whenever ``poll`` has work, so another poller can wait for it (``DataExchange.register``). On the wire, a
 message is its length (u32, little endian) followed by its bytes. Messages that were sent just before ``close`` can be lost.
 A sender can be sure that all its messages have arrived only after the peer has closed its end of the connection.
 """

@@ -109,7 +109,7 @@ class DataExchange:
         self._links: dict[SlotIndex, _PeerLink] = {}
         self._dialing: list[_PeerLink] = []
         self._unsent: dict[SlotIndex, _PeerLink] = {}
-        """The peers for which frames were queued since the last call of ``pump``."""
+        """The peers for which frames were queued since the last call of ``flush`` (``pump`` calls ``flush``)."""
         self._read_limit = ReadLimit()
         self._codec: FrameCodec | None = None
         self._events: list[Frame | PeerLost | FdReady] = []
@@ -212,7 +212,8 @@ class DataExchange:
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
-        """Send and receive without blocking. A call receives at most about 4 MiB. The returned frames are in order per peer.
+        """Send and receive without blocking. A call receives at most about 4 MiB, or 64 KiB per
+        ready connection if that is more. The returned frames are in order per peer.
 
         If no event is ready, wait at most ``timeout_ns``, which is rounded up to whole milliseconds. ``now_ns`` is a monotonic
         clock.

@@ -1,4 +1,5 @@
-"""A poller: waits for sockets and other descriptors, and calls a handler for each. Another thread can wake the poller."""
+"""A poller waits for sockets and other descriptors, and returns the handlers of those that are ready. Another thread can wake the
+poller."""
 
 from __future__ import annotations
 

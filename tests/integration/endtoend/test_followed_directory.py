@@ -99,7 +99,7 @@ def test_each_row_of_a_followed_directory_is_read_exactly_once(session: LazySess
     followed.await_all_rows(running)
 
     followed.hide(hidden=True)
-    await_(running, lambda: any("cannot look for new input" in warning for warning in running.progress().warnings))
+    await_(running, lambda: any("cannot list its input" in warning for warning in running.progress().warnings))
     followed.hide(hidden=False)
     followed.add(1)
     followed.await_all_rows(running)

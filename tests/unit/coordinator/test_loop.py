@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import pytest
+
 from weir.coordinator.loop import Coordinator, SlotControl
 from weir.coordinator.progress import JobProgress
 from weir.errors import ProtocolError
@@ -112,6 +114,25 @@ def test_a_silent_slot_that_spark_has_already_replaced_is_not_replaced_again() -
     server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
     _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
     assert replaced == [] and server.dropped == [1]
+
+
+def test_the_listeners_learn_of_an_unexpected_error_of_the_coordinator() -> None:
+    class Finished(JobProgress):
+        def on_finish(self, finish: Finish) -> None:
+            finished.append(finish)
+
+    master = Master()
+    finished: list[Finish] = []
+
+    def fail(now_ms: int) -> Sequence[Effect]:
+        raise RuntimeError("a bug")
+
+    master.start = fail  # type: ignore[method-assign]  # raises an unexpected error
+    slots = SlotControl(replace=lambda task: None, release=lambda: None)
+    coordinator = Coordinator(cast(Any, master), cast(Any, Server()), cast(Any, Runner()), [Finished(frozenset())], slots)
+    with pytest.raises(RuntimeError, match="a bug"):
+        coordinator.run()
+    assert finished == [Finish(JobOutcome.FAILED, "the driver failed: RuntimeError: a bug", "RuntimeError")]
 
 
 def test_a_failure_is_reported_as_superseded_if_the_log_has_a_newer_generation() -> None:

@@ -43,6 +43,7 @@ def test_the_heartbeat_timeout_of_all_slots_starts_again_after_a_pause_of_the_co
         (Timeouts(stuck_timeout_ms=1_000), 200),
         (Timeouts(heartbeat_timeout_ms=3_600_000, stuck_timeout_ms=None, call_timeout_ms=None), 1_000),
         (Timeouts(call_timeout_ms=1), 1),
+        (Timeouts(cancel_timeout_ms=600), 200),
     ],
 )
 def test_each_timeout_contains_several_heartbeats(timeouts: Timeouts, heartbeat_ms: int) -> None:

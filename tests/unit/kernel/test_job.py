@@ -223,22 +223,20 @@ def test_a_failed_discovery_is_reported_and_the_job_continues() -> None:
     discoveries(job, 0)
     (report,) = job.master.on_discovery_failed(job.generation, SOURCE, "/in: Permission denied.", 0)
     assert isinstance(report, Report) and report.kind is ReportKind.WARNING
-    assert report.text == (
-        "Source 'source' cannot look for new input: /in: Permission denied. The job continues, and Weir retries"
-    )
+    assert report.text == ("Source 'source' cannot list its input: /in: Permission denied. The job continues, and Weir retries")
     assert job.master.phase is JobPhase.RUNNING
     assert discoveries(job, 5_000)
     assert job.master.on_discovery_failed(job.generation, SOURCE, "/in: Permission denied.", 5_000) == []
     assert discoveries(job, 20_000)
     (report,) = job.master.on_discovered(job.generation, SOURCE, 0, None, 20_000)
-    assert isinstance(report, Report) and report.text == "Source 'source' lists its input again"
+    assert isinstance(report, Report) and report.text == "Source 'source' can list its input again"
 
 
 def test_a_discovery_that_takes_long_is_reported() -> None:
     job = Job(splits=FOLLOWED, every_ms=50).running()
     discoveries(job, 0)
     warnings = [one.text for one in only(Report, job.master.tick(SLOW_MS)) if one.kind is ReportKind.WARNING]
-    assert warnings == ["Source 'source' has been listing its input for 60 s. The job continues with the input that it knows"]
+    assert warnings == ["Source 'source' has been listing its input for 60 s. The job continues with the input that it has found"]
 
 
 def test_a_restored_source_that_is_no_longer_followed_is_discovered_once_and_then_ends() -> None:

@@ -88,6 +88,16 @@ def test_a_discovery_follows_after_the_interval_and_takes_a_limited_share_of_the
     assert (discovery.is_due(1_200 + pause_ms - 1), discovery.is_due(1_200 + pause_ms)) == (False, True)
 
 
+def test_a_discovery_that_has_ended_is_not_reported_as_slow() -> None:
+    once = SplitDiscovery(None)
+    once.start(0)
+    once.failed("unreachable", 50)
+    assert not once.is_slow(SLOW_MS)
+    once.start(SLOW_MS)
+    once.succeeded(SLOW_MS + 50)
+    assert not once.is_slow(3 * SLOW_MS) and not once.is_due(3 * SLOW_MS)
+
+
 def test_a_slow_discovery_is_reported_once() -> None:
     discovery = SplitDiscovery(100)
     assert not discovery.is_slow(SLOW_MS)

@@ -12,7 +12,7 @@ from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch, Step
-from weir.protocol.frames import FrameKind
+from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
@@ -29,7 +29,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
-from weir.subtask.channels import CREDIT_PARTS, WINDOW_BYTES, Outputs
+from weir.subtask.channels import CREDIT_PARTS, WINDOW_BYTES, InputChannel, Outputs
 from weir.subtask.slot import ALIGNING_FLUSH_AGE_NS, SlotRuntime
 from weir.subtask.subtask import LOOK_AHEAD_NS_MAX
 
@@ -212,13 +212,32 @@ def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
 
 
 @pytest.mark.parametrize(("slots", "naps"), [(2, False), (16, True)])
-def test_a_slot_of_a_large_job_collects_barriers_while_it_aligns(slots: int, naps: bool) -> None:
-    bench = Bench(ListSource([]), Collecting(), slots=slots, buffer_ms=80).deploy()
+@pytest.mark.parametrize("buffer_ms", [80, 10_000])
+def test_a_slot_of_a_large_job_collects_barriers_while_it_aligns(slots: int, naps: bool, buffer_ms: float) -> None:
+    bench = Bench(ListSource([]), Collecting(), slots=slots, buffer_ms=buffer_ms).deploy()
     bench.turns()
     assert bench.runtime.nap_ns(worked=True) == 0
     bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
     bench.turns()
     assert bench.runtime.nap_ns(worked=True) == (5_000_000 if naps else 0)
+
+
+def test_the_work_for_the_barriers_of_a_checkpoint_grows_linearly_with_the_number_of_channels() -> None:
+    slots, checked = 64, 0
+    bench = Bench(ListSource([]), Collecting(), slots=slots).deploy()
+    for slot in range(1, slots):
+        channel = ChannelId(FROM_PEER.edge, slot, FROM_PEER.target)
+        bench.runtime.on_frame(control_event(FrameKind.BARRIER, channel, 0, 1))
+    head = InputChannel.head.fget  # type: ignore[attr-defined]  # the function of the property
+
+    def count(self: InputChannel) -> Frame | None:
+        nonlocal checked
+        checked += 1
+        return head(self)  # type: ignore[no-any-return]  # see above
+
+    with patch.object(InputChannel, "head", property(count)):
+        bench.turns()
+    assert checked < 8 * slots
 
 
 def test_batches_behind_a_control_event_wait_until_the_outputs_have_room() -> None:

@@ -31,6 +31,7 @@ from weir.protocol.messages import (
     FromSlot,
     Heartbeat,
     Lease,
+    NotifyCheckpointPublished,
     Peer,
     Register,
     RestoredOperator,
@@ -201,6 +202,16 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
         assert coordinator.wait_for(Cancelled) == Cancelled(Generation(2))
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("weir-restore")]
         assert not any(isinstance(message, Deployed | SubtaskFailed) for message in coordinator.messages)
+
+
+def test_notifications_do_not_collect_in_a_slot_without_other_messages(tmp_path: Path) -> None:
+    with slot_process(tmp_path) as (process, coordinator):
+        handled: list[ToSlot] = []
+        process._runtime.on_control = handled.append  # type: ignore[method-assign]  # records the messages
+        for checkpoint in range(1, 4):
+            coordinator.send(NotifyCheckpointPublished(Generation(2), CheckpointId(checkpoint)))
+        coordinator.until(lambda: len(handled) == 3)
+        del process._runtime.on_control  # type: ignore[method-assign]  # Stop must end the slot
 
 
 def test_metrics_that_are_nearly_due_are_sent_with_an_acknowledgement(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class GeneratorSource(Source):
 
     The source generates the same rows for any number of splits. The position in a split is the number of emitted rows. After a
     stall, the generator can emit a burst of rows. The maximum burst is the number of rows that ``rate`` allows in ``BURST_S``
-    seconds."""
+    seconds and the time between two batches."""
 
     columns: dict[str, GeneratedColumn]
     rows: int | None = None
@@ -121,9 +121,10 @@ class GeneratorReader(SourceOperator):
         assert split.position is None or isinstance(split.position, int)
         stride = from_json(Stride, split.payload)
         rate = self._source.rate
-        bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=BURST_S, now_ns=self._clock_ns())
         paced_rows = 1 if rate is None or self.context.buffer_ns else ceil(rate / stride.of * BATCH_INTERVAL_S)
         interval_ns = 0 if rate is None else batch_interval_ns(rate / stride.of, self.context.buffer_ns)
+        burst_s = BURST_S + interval_ns / 1e9
+        bucket = None if rate is None else TokenBucket(rate=rate / stride.of, burst_s=burst_s, now_ns=self._clock_ns())
         active = _ActiveSplit(split, stride, split.position or 0, bucket, paced_rows, interval_ns)
         if active.is_unfinished:
             self._active.append(active)
@@ -150,7 +151,7 @@ class GeneratorReader(SourceOperator):
                     wait_ns = min(wait_ns, max(active.bucket.wait_ns(paced_rows), active.emit_at_ns - now_ns))
                     continue
                 active.bucket.take(rows)
-                if active.interval_ns:
+                if active.interval_ns and rows < self.context.batch_rows:
                     # The sources of all slots of a host emit at the same times, so that their batches can be joined.
                     active.emit_at_ns = (now_ns // active.interval_ns + 1) * active.interval_ns
             return self._emit(active, rows, now_ns)

@@ -140,6 +140,23 @@ def test_the_rates_of_all_splits_add_up_to_the_configured_rate(rate: float, spli
     assert polls <= 2_100
 
 
+@pytest.mark.parametrize("buffer_ms", [23, 80, 500, 10_000])
+@pytest.mark.parametrize("rate", [100, 10_000, 5_000_000])
+def test_a_source_keeps_its_rate_if_polls_are_late(rate: int, buffer_ms: int) -> None:
+    """The rate holds for any buffer timeout, although each poll comes 50 ms too late."""
+    clock = Clock()
+    reader = rate_limited_reader(clock, rate=rate, splits=1, buffer_ns=buffer_ms * 1_000_000)
+    end_ns, emitted = 30_000_000_000, 0
+    while clock.now_ns < end_ns:
+        batch = reader.poll()
+        if batch is None:
+            clock.now_ns += reader.next_poll_after_ns() + 50_000_000
+        else:
+            emitted += batch.num_rows
+    unsent = rate * (buffer_ms / 1_000 + 0.1)
+    assert 30 * rate - unsent <= emitted <= 30 * rate * 1.06
+
+
 def test_after_a_pause_the_reader_emits_at_most_the_rows_of_100_ms() -> None:
     clock = Clock()
     reader = rate_limited_reader(clock, rate=1000, splits=1)
