@@ -105,7 +105,7 @@ def test_the_error_for_too_few_cores_contains_the_numbers_of_required_and_offere
     local_spark: SparkSession, coordinator: FakeCoordinator
 ) -> None:
     pool = SlotPool(local_spark, 4, coordinator.bootstrap(), spares=1, entry=connected_slot)
-    with pytest.raises(SlotError, match=r"needs 4 slots and 1 spare, .* local\[3,4\] offers 3 on 1 executors"):
+    with pytest.raises(SlotError, match=r"needs 4 and 1 spare, but local\[3,4\] has 3 free \(executors: 1\)"):
         pool.start()
 
 

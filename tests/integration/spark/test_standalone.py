@@ -16,7 +16,7 @@ from tests.standalone_cluster import StandaloneCluster
 
 from weir.spark.session import close_session, open_session
 from weir.spark.settings import AUTH_SECRET
-from weir.spark.slot_pool import SlotPool
+from weir.spark.slot_pool import SlotPool, await_capacity
 
 pytestmark = pytest.mark.spark
 
@@ -60,10 +60,11 @@ def test_slots_of_a_killed_executor_are_restarted_and_the_other_slots_continue(
 def test_a_slot_without_a_core_waits_for_the_cluster_and_starts_when_a_core_is_free(
     spark: SparkSession, coordinator: FakeCoordinator, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    assert await_capacity(spark, slots=4, spares=0, timeout_s=WAIT_S).task_slots == 4
     with SlotPool(spark, 5, coordinator.bootstrap(), entry=connected_slot, capacity_timeout_s=0.2) as pool:
         running = {connection.index: connection for connection in (coordinator.accept() for _ in range(4))}
         output = "".join(capfd.readouterr())
-        assert "needs 5 slots, one core each" in output and "offers 4 on 2 executors" in output
+        assert "needs 5, but spark:" in output and "has 4 free (executors: 2)" in output
         pool.release()
         next(iter(running.values())).socket.close()
         assert coordinator.accept().index not in running
