@@ -220,10 +220,14 @@ class ChaosRun:
 
     def _put_back_checkpoints(self, fault: Fault, driver: Driver) -> bool:
         """Kill the driver and replace the checkpoint directory with an older backup. If the output is newer than the backup,
-        check that the next driver refuses to start. Return False, and change nothing, if another driver is running."""
+        check that the next driver refuses to start. Return False, and change nothing, if another driver is
+        running, or if the driver has created no checkpoint directory."""
         if any(one is not driver and one.exit_code is None for one in self._drivers):
             return False  # no other driver may use the directory while a backup replaces the directory
         checkpoints, backup = self._directory / "checkpoints", self._directory / "backup"
+        self._wait(lambda: checkpoints.exists() or self._over(), timeout_s=TARGET_S_MAX)
+        if not checkpoints.exists():
+            return False
         shutil.rmtree(backup, ignore_errors=True)
         driver.handle.suspend()  # the driver must not change the directory during the copy
         shutil.copytree(checkpoints, backup)
