@@ -123,8 +123,9 @@ class Load:
                     values = [(a[name], b[name]) for a, b in pairs if a[name] is not None and b[name] is not None]
                     if values:
                         here, there = (statistics.median(side) for side in zip(*values, strict=True))
+                        ratio = f"{here / there:.0%}" if there else "-"
                         print(
-                            f"{self._slots:3} slots {rate!s:>10}/s  {name:7} {here:8.2f}, {options.against} {there:8.2f}: {here / there:.0%}"
+                            f"{self._slots:3} slots {rate!s:>10}/s  {name:7} {here:8.2f}, {options.against} {there:8.2f}: {ratio}"
                         )
 
     def _rate(self, process: LoadProcess, rate: str) -> float | None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from bench.abs6 import Abs6
-from bench.load import parse
+from bench.load import Load, parse
 from bench.load_run import PACED_MS, latency, source_interval_ms
 from weir.connectors.stats_sink import Totals
 
@@ -45,3 +48,23 @@ def test_a_slow_tenth_of_the_records_determines_the_highest_latencies() -> None:
     assert slow_ms is not None and slow_ms == pytest.approx(131.072)
     # The slowest 1 % of all records are the slowest tenth of the slow records.
     assert measured["p99_ms"] == pytest.approx(slow_ms + 18, abs=0.02)
+
+
+class IdleProcess:
+    """Replaces LoadProcess. The job reads no records."""
+
+    def __init__(self, tree: Path, slots: int, directory: Path) -> None: ...
+    def measure(self, request: dict[str, Any]) -> dict[str, Any]:
+        latencies = dict.fromkeys(("p50_ms", "p99_ms", "emission_p50_ms", "emission_p99_ms"))
+        return {"records_per_s": 0, "cores": 0.1, "slot_cores": 0.08, "checkpoint_ms_avg": 50.0, "wrong": None, **latencies}
+
+    def close(self) -> None: ...
+
+
+def test_two_commits_can_be_compared_without_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.load.LoadProcess", IdleProcess)
+    Load(parse(["--rates", "0", "--against", "old", "--pairs", "1"]), 16, tmp_path / "load.jsonl").compare(tmp_path)
+    compared = capsys.readouterr().out
+    assert "cores       0.10, old     0.10: 100%" in compared and "records_per_s     0.00, old     0.00: -" in compared
