@@ -114,7 +114,7 @@ class ScaleMeasurement:
     us_per_subtask: float
     ns_per_channel: float
     recovery_cpu_s: float
-    """CPU time from the loss of a slot until all slots run again."""
+    """CPU time of the coordinator from the loss of a slot until all slots run again."""
 
 
 def wide_job() -> Job:

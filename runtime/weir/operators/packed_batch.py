@@ -44,7 +44,7 @@ class RowFormat:
     schema: pa.Schema
     types: tuple[pa.DataType, ...]
     widths: Words = field(compare=False)
-    """For each column, the size of a value in bytes."""
+    """The size of one value of each column, in bytes."""
     row_bytes: int
 
     @classmethod

@@ -132,8 +132,8 @@ class ExistingSession(LazySession):
 
 
 def _slot_context(context: SparkContext) -> SparkContext:
-    """Return a copy of ``context`` that starts slots in separate Python workers. The copy and ``context`` share the Spark
-    application.
+    """Return a copy of ``context`` whose slots run in their own Python workers, not in those of user functions. The copy and
+    ``context`` share the Spark application.
 
     Spark assigns a task only to a Python worker with the same environment variables. So a function of the user never runs in the
     process of a former slot, whose thread pools have one thread and whose allocator keeps memory.

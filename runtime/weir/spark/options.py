@@ -34,8 +34,8 @@ class RunOptions:
     network_bytes: int = NETWORK_BYTES
     """Memory of each slot for batches from other slots, including batches in transit."""
     buffer_timeout_ms: float | None = None
-    """Maximum time for which buffers between subtasks wait for more rows. 0: no wait. None: adaptive, a time that grows with the
-    parallelism."""
+    """Maximum time that a small batch waits for more rows, at its sender and again at its receiver. 0: no wait. None: a time that
+    grows with the parallelism."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False

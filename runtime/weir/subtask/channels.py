@@ -1,10 +1,10 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
 A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. A receiver returns credit
-only when it owes 1 / CREDIT_PARTS of the window, so that several small batches share one credit frame. While less than
-1 / CREDIT_PARTS of the window is in use, the channel accepts a batch of any size, because the receiver may owe all of this credit.
-Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
-the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
+only when it owes 1 / CREDIT_PARTS of the window, so that several small batches share one credit frame. While the frames of a channel
+use less than this part of the window, the sender cannot know whether any of them is still waiting. It then sends a batch of any
+size. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines the output channels of a subtask. For each
+outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 
 The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot use
 no network memory, because the number of these channels does not grow with the parallelism.

@@ -95,6 +95,7 @@ class ControlConnection:
         self._lost = ""
         self._lease_until_ns: int | None = None
         self._unhandled_since_ns: int | None = None
+        """The arrival time of the first Cancel or Stop that the loop has not received yet, or None."""
         self._cancel_at_ns: int | None = None
         """The arrival time of Cancel, or None if no Cancel is waiting for an answer. A Cancel that was reported as slow counts as
         answered."""

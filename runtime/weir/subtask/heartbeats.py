@@ -257,7 +257,7 @@ class StackSampler:
     """Sends a sample of all stacks during each step that takes longer than ``step_ns``, and during each blocking call that takes
     longer than ``call_ns``.
 
-    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about once per heartbeat. While another thread
+    Call ``arm`` after ``HeartbeatSender.start``. The control thread calls ``check`` about once per heartbeat. While another thread
     holds the GIL, ``check`` cannot run. So the watchdog of Python's faulthandler, which does not need the GIL, writes the sample
     after ``step_ns``.
     """

@@ -55,7 +55,7 @@ FLUSH_AGE_NS = 100_000_000
 """While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
 at the time that ``Outputs.flush_at_ns`` returns."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""If the buffer timeout is 0: while a slot is idle and one of its subtasks is aligning, pending rows are sent when they have this age.
+"""In a job without a buffer timeout, an idle slot sends pending rows after this time while one of its subtasks is aligning.
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
@@ -252,7 +252,7 @@ class SlotRuntime:
         return earliest_ns
 
     def nap_ns(self, *, worked: bool) -> int:
-        """Return how long the loop can ignore its sockets after frames have arrived. ``worked``: whether the frames gave work.
+        """Return how long the loop sleeps after frames have arrived, before it reads its sockets again. ``worked``: whether the frames gave work.
 
         While a subtask waits for the batches or barriers of many slots, a wake-up for each of them would cost more than reading it.
         """
@@ -275,8 +275,8 @@ class SlotRuntime:
         return self._scan(deployment, now_ns)
 
     def _scan(self, deployment: SlotDeployment, now_ns: int) -> tuple[SubtaskRuntime | None, bool]:
-        """Check which subtasks can run, and update the time accounts of all subtasks. Return the subtask to run now, or None, and
-        whether others can run too. The others are queued.
+        """Check which subtasks can run, and add the elapsed time to the busy or idle time of each subtask. Return the subtask to run
+        now, or None, and whether others can run too. The others are queued.
 
         Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
         aligning. Downstream subtasks come before upstream subtasks. Sources come last and take turns, because a source that always

@@ -212,8 +212,8 @@ class DataExchange:
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
-        """Send and receive without blocking. A call receives at most about 4 MiB, or 64 KiB per
-        ready connection if that is more. The returned frames are in order per peer.
+        """Send and receive without blocking. A call receives at most about 4 MiB, or 64 KiB per ready connection if that
+        is more. The frames of each peer are in order.
 
         If no event is ready, wait at most ``timeout_ns``, which is rounded up to whole milliseconds. ``now_ns`` is a monotonic
         clock.
