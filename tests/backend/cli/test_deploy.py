@@ -39,7 +39,7 @@ def test_deploying_an_unchanged_job_changes_nothing(platform: Worker, weir: Weir
     again = weir(*arguments, "--wait", "--output", "json").json
     assert (again["changed"], again["spec"], again["spec_before"], again["plan"]) == (False, 1, 1, None)
     after = weir("status", "flights", "--output", "json").json
-    assert (after["version"], after["run"]) == (before["version"], before["run"])
+    assert (after["version"], after["run"]["id"], after["run"]["state"]) == (before["version"], before["run"]["id"], "RUNNING")
 
 
 def test_a_changed_file_or_option_creates_a_version_and_upgrades_the_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 from tests.backend.conftest import Login, RecordedTasks, shared_app
 
+import weir_backend.app
 from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
 from weir_backend.kit.db_gate import LOW_PRIORITY_CONCURRENCY, RESERVED_CONNECTIONS, DatabaseGate
@@ -22,8 +24,12 @@ REQUESTS = 150
 """Number of requests. The server has only 40 threads."""
 
 
-def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
+def test_every_request_of_a_burst_is_answered(
+    settings: Settings, tasks: RecordedTasks, login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
     headers = login(Role.VIEWER)
+    # On a slow machine, the last requests wait for longer than the default. A deadlock would last for ever.
+    monkeypatch.setattr(weir_backend.app, "DatabaseGate", partial(DatabaseGate, wait_s=300.0))
 
     async def burst() -> list[int]:
         with shared_app(settings.model_copy(update={"pool_size": 4}), tasks) as app:
