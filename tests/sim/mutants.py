@@ -19,7 +19,7 @@ from weir.connectors.sink_operator import SinkOperator
 from weir.coordinator.sinks import SinkCoordinator
 from weir.coordinator.start import FirstNumbers
 from weir.errors import UnknownOutcome
-from weir.graph.physical import PhysicalGraph
+from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
 from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
@@ -39,8 +39,10 @@ from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
 from weir.storage.state_files import StateReader
 from weir.subtask.channels import FULL_LIMITS, ChannelLimits, InputChannel, Outputs, RemoteOutput
+from weir.subtask.environment import BatchPartitioner
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
+from weir.testing.sim.program import SimProgram
 from weir.testing.sim.sinks import SimCommitter, SimFold
 from weir.testing.sim.storage import SimStorage
 
@@ -293,6 +295,17 @@ def restarts_sequence_numbers() -> Iterator[None]:
         ]
 
     with patch.object(weir.kernel.job, "plan_restore", from_zero):
+        yield
+
+
+@mutant
+def deals_rows_from_the_first_target_after_a_restore() -> Iterator[None]:
+    partitioner = SimProgram.partitioner
+
+    def from_zero(self: SimProgram, graph: PhysicalGraph, edge: Edge, source_index: int, rows_sent: int) -> BatchPartitioner:
+        return partitioner(self, graph, edge, source_index, 0)
+
+    with patch.object(SimProgram, "partitioner", from_zero):
         yield
 
 

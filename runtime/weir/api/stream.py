@@ -216,7 +216,7 @@ class Stream:
         return self._add(node)
 
     def rebalance(self) -> Stream:
-        """Distribute the records evenly over the next operator's subtasks. The order of records is lost."""
+        """Send the records of each subtask to the next operator's subtasks in turn. The order of records is lost."""
         return Stream(self._job, self._node, Partitioning.REBALANCE)
 
     def write(self, sink: Sink, *, uid: str | None = None, name: str | None = None, parallelism: int | None = None) -> None:

@@ -47,7 +47,7 @@ SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | Become
 
 @dataclass(frozen=True, slots=True)
 class InputStart:
-    """The initial state of an input channel: the sequence number of its first data frame, the restored watermark, and whether
+    """The initial state of an input channel: the sequence number of its next row, the restored watermark, and whether
     the channel was idle or had ended. The sender of an ended channel sends END again.
     """
 
@@ -122,7 +122,7 @@ class InputProcessor:
         if frame.batch is not None:
             if self._aligner.has_ended(frame.channel):
                 raise ProtocolError(f"{frame.channel}: data after the end of input")
-            self._expected[frame.channel] += 1
+            self._expected[frame.channel] += frame.rows
             self._watermarks.on_active(frame.channel)
             return (Deliver(frame),)
         match frame.kind:

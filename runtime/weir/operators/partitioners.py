@@ -118,59 +118,50 @@ class PendingSlices:
         return [routed for target in range(len(self._slices)) for routed in self.take(target)]
 
 
-class RebalancePartitioner:
-    """Cuts each batch into slices of equal row counts, one slice per target. If the rows cannot be divided equally, the remaining
-    rows go to the targets in turn. As a result, the record counts of any two targets differ by at most one."""
+class ChooseTargets(Protocol):
+    """Returns the target of each row of a batch. The rows of all calls form one sequence, in the order of the calls."""
 
-    def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
-        self._batch_rows = batch_rows
+    def __call__(self, batch: pa.RecordBatch) -> Targets: ...
+
+
+class KeyGroupTargets:
+    """Sends each row to the subtask that owns the key group of its key."""
+
+    def __init__(self, key: Sequence[str], targets: int, max_parallelism: int) -> None:
+        self._key = tuple(key)
+        self._target_of_group = np.array(
+            [subtask_of(group, targets, max_parallelism) for group in range(max_parallelism)], dtype=np.int64
+        )  # fmt: skip
+
+    def __call__(self, batch: pa.RecordBatch) -> Targets:
+        hashes = hash_columns([batch.column(name) for name in self._key], self._key)
+        return targets_of(hashes, self._target_of_group)
+
+
+class RoundRobinTargets:
+    """Sends row n of the sender to target ``n % targets``. So the numbers of rows of any two targets differ by at most one, and a
+    replay that cuts the rows into other batches sends each row to the same target."""
+
+    def __init__(self, targets: int, first_row: int) -> None:
         self._targets = targets
-        self._next = source_index % targets
-        self._pending = PendingSlices(schema, targets, batch_rows)
+        self._next_row = first_row
 
-    def add(self, batch: pa.RecordBatch) -> Routed:
-        return [routed for part in slice_by_bytes(batch) for routed in self._route(part)]
-
-    def _route(self, batch: pa.RecordBatch) -> Routed:
-        ready: Routed = []
-        rows_each, remainder = divmod(batch.num_rows, self._targets)
-        row_bytes = batch.get_total_buffer_size() / batch.num_rows
-        if row_bytes * self._batch_rows > BATCH_BYTES:
-            # If the batch is a slice, its buffers can contain additional rows, so this estimate can be too large. ``nbytes``
-            # counts only the rows of the batch, but takes microseconds per column to compute. Therefore, use ``nbytes`` only if
-            # the estimated size of ``batch_rows`` rows exceeds BATCH_BYTES.
-            row_bytes = batch.nbytes / batch.num_rows
-        begin = 0
-        for step in range(self._targets):
-            rows = rows_each + (step < remainder)
-            ready += self._pending.add((self._next + step) % self._targets, batch.slice(begin, rows), row_bytes)
-            begin += rows
-        self._next = (self._next + remainder) % self._targets
-        return ready
-
-    def flush(self) -> Routed:
-        return self._pending.flush()
-
-    @property
-    def pending_rows(self) -> int:
-        return self._pending.rows
+    def __call__(self, batch: pa.RecordBatch) -> Targets:
+        first, self._next_row = self._next_row % self._targets, self._next_row + batch.num_rows
+        return (np.arange(first, first + batch.num_rows, dtype=np.int32) % self._targets).astype(np.int32, copy=False)
 
 
-class HashPartitioner:
-    """Sends each record to the subtask that owns the key group of its key.
+class RowPartitioner:
+    """Sends each row to the target that ``choose_targets`` returns for it.
 
     If all columns of a batch have a fixed width and no nulls, the partitioner writes each row directly to the buffers of its
     target, in one pass and without intermediate copies. The partitioner sorts all other batches by target with a stable counting
     sort, and then slices these batches. If only a few rows arrive between two calls of ``flush``, the partitioner packs these rows.
     """
 
-    def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:
-        self._key = tuple(key)
+    def __init__(self, schema: pa.Schema, choose_targets: ChooseTargets, targets: int, batch_rows: int) -> None:
+        self._choose_targets = choose_targets
         self._targets = targets
-        self._max_parallelism = max_parallelism
-        self._target_of_group = np.array(
-            [subtask_of(group, targets, max_parallelism) for group in range(max_parallelism)], dtype=np.int64
-        )  # fmt: skip
         fixed = all(is_fixed_width(field.type) for field in schema)
         self._scatter = ScatterBuffers(schema, targets, batch_rows) if fixed else None
         self._slices = PendingSlices(schema, targets, batch_rows)
@@ -196,12 +187,8 @@ class HashPartitioner:
         small, self._small, self._small_rows = self._small, [], 0
         return small
 
-    def _targets_of(self, batch: pa.RecordBatch) -> Targets:
-        hashes = hash_columns([batch.column(name) for name in self._key], self._key)
-        return targets_of(hashes, self._target_of_group)
-
     def _route(self, batch: pa.RecordBatch) -> Routed:
-        targets = self._targets_of(batch)
+        targets = self._choose_targets(batch)
         if self._scatter is not None and not any(column.null_count for column in batch.columns):
             return self._slices.flush() + self._scatter.add(batch, targets)
         ready: Routed = [*self._scatter.flush()] if self._scatter is not None else []
@@ -222,7 +209,7 @@ class HashPartitioner:
         if small := self._take_small():
             batch = small[0] if len(small) == 1 else pa.concat_batches(small)
             if self._format is not None and not any(column.null_count for column in batch.columns):
-                return [*pack_by_target(self._format, batch, self._targets_of(batch), self._targets)]
+                return [*pack_by_target(self._format, batch, self._choose_targets(batch), self._targets)]
             ready = self._route(batch)
         return ready + self._slices.flush() + ([] if self._scatter is None else self._scatter.flush())
 
@@ -239,16 +226,18 @@ def make_partitioner(
     max_parallelism: int,
     source_index: int,
     batch_rows: int,
+    rows_sent: int = 0,
 ) -> Partitioner:
     """Make the partitioner that one sending subtask uses for one edge. ``max_parallelism`` is the maximum parallelism of the
-    receiving operator."""
+    receiving operator. ``rows_sent`` is the number of rows that the sending subtask has sent on this edge before."""
     match partitioning:
         case Partitioning.FORWARD:
             return SingleTargetPartitioner(source_index)
         case Partitioning.BROADCAST:
             return BroadcastPartitioner(targets)
         case Partitioning.REBALANCE if targets > 1:
-            return RebalancePartitioner(schema, targets, source_index, batch_rows)
+            # The sending subtasks begin with different targets, so that few rows do not all go to the first target.
+            return RowPartitioner(schema, RoundRobinTargets(targets, source_index + rows_sent), targets, batch_rows)
         case Partitioning.HASH if targets > 1:
-            return HashPartitioner(schema, key, targets, max_parallelism, batch_rows)
+            return RowPartitioner(schema, KeyGroupTargets(key, targets, max_parallelism), targets, batch_rows)
     return SingleTargetPartitioner(0)

@@ -1,4 +1,4 @@
-"""Kernels of the hash partitioner. ``scatter`` writes the rows of fixed-width columns into one buffer per column and target. For
+"""Kernels of the row partitioner. ``scatter`` writes the rows of fixed-width columns into one buffer per column and target. For
 batches with other columns, ``sort_by_target`` sorts the row numbers by target."""
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NO_WATERMARK = -(1 << 63)
 """Stands for minus infinity in an array of watermarks."""
-_WIDTHS = (0, 1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class PackedInts:
     differences: bytes = b""
 
     def __post_init__(self) -> None:
-        if self.count < 0 or self.width not in _WIDTHS or len(self.differences) not in (0, self.size):
+        if self.count < 0 or not 0 <= self.width <= 8 or len(self.differences) not in (0, self.size):
             raise ValueError(
                 f"invalid array: {self.count} integers of {self.width} bytes in {len(self.differences)} bytes of data"
             )
@@ -59,10 +58,9 @@ class PackedInts:
             return cls(len(values), first)
         import numpy as np
 
-        width = next(width for width in _WIDTHS if last - first < 1 << (8 * width))
+        width = ((last - first).bit_length() + 7) // 8
         # Differences of more than 63 bits wrap around here, and wrap back in ``unpack``.
-        differences = (np.asarray(values, np.int64) - first).astype(f"<u{width}")
-        return cls(len(values), first, width, differences.tobytes())
+        return cls(len(values), first, width, _low_bytes(np.asarray(values, np.int64) - first, width))
 
     def unpack(self) -> npt.NDArray[np.int64]:
         import numpy as np
@@ -71,9 +69,29 @@ class PackedInts:
             return np.full(self.count, self.first, np.int64)
         if not self.differences and self.count:
             raise ProtocolError("the channel file of the manifest has not been read")
-        values = np.frombuffer(self.differences, f"<u{self.width}").astype(np.int64)
+        values = _from_low_bytes(self.differences, self.width)
         values += self.first
         return values
+
+
+def _low_bytes(values: npt.NDArray[np.int64], width: int) -> bytes:
+    """Return the ``width`` low bytes of each value, in little-endian order."""
+    import numpy as np
+
+    if width in (1, 2, 4, 8):
+        return values.astype(f"<u{width}").tobytes()
+    return values.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width].tobytes()
+
+
+def _from_low_bytes(data: bytes, width: int) -> npt.NDArray[np.int64]:
+    """The inverse of ``_low_bytes``."""
+    import numpy as np
+
+    if width in (1, 2, 4, 8):
+        return np.frombuffer(data, f"<u{width}").astype(np.int64)
+    padded = np.zeros((len(data) // width, 8), np.uint8)
+    padded[:, :width] = np.frombuffer(data, np.uint8).reshape(-1, width)
+    return padded.view("<i8").astype(np.int64, copy=False).ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +99,9 @@ class EdgeSnapshot:
     """The channels of one edge at one subtask, or at the subtask of this edge in one slot. The channels are in the order of the
     subtasks at the other end. On a FORWARD edge, there is one channel.
 
-    ``sequences``: the sequence number of the next data frame to send (outputs) or to consume (inputs). The other fields exist
-    for inputs only. ``watermarks_ms``: None if no channel has a watermark. ``idle`` and ``ended``: 1 for each channel that is
-    idle or has ended, or None if there is no such channel.
+    ``sequences``: the number of the next row to send (outputs) or to consume (inputs). The other fields exist for inputs only.
+    ``watermarks_ms``: None if no channel has a watermark. ``idle`` and ``ended``: 1 for each channel that is idle or has ended, or
+    None if there is no such channel.
     """
 
     edge: int
@@ -98,8 +116,8 @@ class EdgeChannels:
     """All channels of one edge at a barrier, in the order of senders, then receivers.
 
     ``senders``: the number of sending subtasks. ``fan_out``: the number of channels of each sender, which is 1 on a FORWARD
-    edge. ``sequences``: at a barrier, the number of the next data frame is the same at both ends of a channel. The other fields
-    are as in ``EdgeSnapshot``.
+    edge. ``sequences``: at a barrier, the number of the next row is the same at both ends of a channel. The other fields are as in
+    ``EdgeSnapshot``.
     """
 
     edge: int
@@ -144,7 +162,7 @@ def assemble(
             source, position = (int(index[0]) for index in np.nonzero(sequences != consumed))
             target = source if forward else position
             raise ProtocolError(
-                f"at the barrier of channel e{edge}:{source}>{target}, the next data frame of the sender is number "
+                f"at the barrier of channel e{edge}:{source}>{target}, the next row of the sender is number "
                 f"{sequences[source, position]}, but the receiver expects number {consumed[source, position]}"
             )
 
@@ -196,7 +214,7 @@ def _unpack_rows(arrays: Sequence[PackedInts]) -> npt.NDArray[np.int64]:
     for width in {one.width for one in arrays} - {0}:
         numbers = [number for number, one in enumerate(arrays) if one.width == width]
         data = b"".join(arrays[number].differences for number in numbers)
-        rows[numbers] += np.frombuffer(data, f"<u{width}").astype(np.int64).reshape(len(numbers), -1)
+        rows[numbers] += _from_low_bytes(data, width).reshape(len(numbers), -1)
     return rows
 
 

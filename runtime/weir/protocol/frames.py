@@ -6,10 +6,10 @@ Layout, little endian, 64 bytes::
     generation u64 | epoch u64 | sequence u64 | content_hash u64
     determinants_bytes u32 | payload_bytes u32 | argument i64
 
-``sequence`` counts the DATA frames of a channel. ``sequence`` never restarts, and the snapshots of both ends contain it.
-Frames of other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER, the
-time of a WATERMARK in ms, the bytes of credit that a CREDIT returns, and the bytes of credit that a DATA frame uses. In frames
-of other kinds, ``argument`` is 0.
+``sequence`` is the number of the first row of a DATA frame. Each channel numbers its rows (ADR 0031). The numbers never restart, and
+the snapshots of both ends contain the number of the next row. Frames of other kinds carry the number of the *next* row.
+``argument`` is the checkpoint id of a BARRIER, the time of a WATERMARK in ms, the bytes of credit that a CREDIT returns, and the
+bytes of credit that a DATA frame uses. In frames of other kinds, ``argument`` is 0.
 ``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet, so
 they arrive before the output that depends on them. ``determinants`` is empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
@@ -110,3 +110,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     argument: int = 0
     batch: object = None
     bytes_held: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of a DATA frame."""
+        rows: int = self.batch.num_rows  # type: ignore[attr-defined]
+        return rows

@@ -11,7 +11,7 @@ from weir.kernel.input_processor import AdvanceWatermark, BecomeIdle, Deliver, I
 from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, SubtaskId
-from weir.subtask.channels import WINDOW_BYTES, InputChannel, rows_of
+from weir.subtask.channels import WINDOW_BYTES, InputChannel
 from weir.subtask.subtask import ANY_TIME, NEEDS_ROOM, NONE, SubtaskParts, SubtaskRuntime, Work
 
 
@@ -212,7 +212,7 @@ class ChannelSubtask(SubtaskRuntime):
         are small, because partitioners flush before the barrier. A deterministic replay would have to log which batches were
         joined, in addition to the order of channels.
         """
-        rows, held = rows_of(first), first.bytes_held
+        rows, held = first.rows, first.bytes_held
         frames: list[tuple[InputChannel, Frame]] = []
         if 2 * rows > self._joined_rows_max:
             return frames
@@ -221,7 +221,7 @@ class ChannelSubtask(SubtaskRuntime):
             if not channel.frames or channel.input_index != input_index or self._protocol.is_blocked(channel.channel):
                 continue
             while (head := channel.head) is not None and head.batch is not None:
-                rows += rows_of(head)
+                rows += head.rows
                 held += head.bytes_held
                 if rows > self._joined_rows_max or held > WINDOW_BYTES:
                     return frames

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, cast
+from typing import Protocol, Self
 
 from weir.errors import ProtocolError
 from weir.graph.physical import Edge, PhysicalGraph
@@ -144,7 +144,7 @@ class InputChannel:
         if frame.batch is None:
             arrivals.control_events += 1
             return
-        arrivals.rows += rows_of(frame)
+        arrivals.rows += frame.rows
         self._bytes_held += frame.bytes_held
         if self._bytes_held >= self._credit_return_bytes:
             arrivals.is_credit_low = True
@@ -158,7 +158,7 @@ class InputChannel:
         if frame.batch is None:
             arrivals.control_events -= 1
         else:
-            arrivals.rows -= rows_of(frame)
+            arrivals.rows -= frame.rows
             self.read_ns = now_ns
         return frame
 
@@ -201,7 +201,7 @@ class LocalOutput:
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
         held: int = batch.nbytes
         self._target.push(Frame(DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
-        self.sequence += 1
+        self.sequence += batch.num_rows
         return held
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
@@ -244,7 +244,7 @@ class RemoteOutput:
 
     def _send_batch(self, batch: Batch, held: int, generation: Generation, epoch: int) -> None:
         self._enqueue(Frame(DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
-        self.sequence += 1
+        self.sequence += batch.num_rows
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
         self._enqueue(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
@@ -370,9 +370,3 @@ class Outputs:
             EdgeSnapshot(edge.edge.index, PackedInts.pack([channel.sequence for channel in edge.channels]))
             for edge in self._edges
         )
-
-
-def rows_of(frame: Frame) -> int:
-    """Return the number of rows of a DATA frame."""
-    rows: int = cast("Batch", frame.batch).num_rows
-    return rows

@@ -261,8 +261,8 @@ class DeploymentBuilder:
         for edge in self._graph.edges:
             if edge.source != subtask.chain:
                 continue
-            partitioner = self._program.partitioner(self._graph, edge, subtask.index)
             sequences = self._restored_outputs[edge.index].sequences.unpack().tolist()
+            partitioner = self._program.partitioner(self._graph, edge, subtask.index, sum(sequences))
             targets = self._graph.targets_of(edge, subtask.index)
             channels = (ChannelId(edge.index, subtask.index, target) for target in targets)
             outputs = [self._output(channel, sequence) for channel, sequence in zip(channels, sequences, strict=True)]

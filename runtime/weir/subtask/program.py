@@ -53,7 +53,7 @@ class JobProgram:
             result.append(build_operator(operator, schemas, self._bundle, self._connectors))
         return result
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner:
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int, rows_sent: int) -> BatchPartitioner:
         target = graph.chains[edge.target]
         partitioner: BatchPartitioner = make_partitioner(
             edge.partitioning,
@@ -63,6 +63,7 @@ class JobProgram:
             graph.max_parallelism[target.operators[0]],
             source_index,
             self._batch_rows,
+            rows_sent,
         )
         return partitioner
 

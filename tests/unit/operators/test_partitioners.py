@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from weir.graph.key_groups import subtask_of
 from weir.graph.logical import Partitioning
 from weir.operators.packed_batch import PackedBatch, unpack
-from weir.operators.partitioners import PACKED_ROWS_MAX, Partitioner, make_partitioner
+from weir.operators.partitioners import PACKED_ROWS_MAX, Partitioner, Routed, make_partitioner
 from weir.state.hashing import hash_columns, key_groups_of
 
 FIXED = pa.schema(
@@ -128,24 +128,29 @@ def test_broadcast_partitioning_sends_the_same_batch_to_every_target() -> None:
     assert [target for target, sent in partitioner(Partitioning.BROADCAST, FIXED, 3).add(batch) if sent is batch] == [0, 1, 2]
 
 
-@settings(max_examples=60, deadline=None)
-@given(sizes=st.lists(st.integers(0, 40), max_size=8), targets=st.integers(2, 5), source=st.integers(0, 4))
-def test_rebalance_partitioning_distributes_records_evenly_and_keeps_their_order(
-    sizes: list[int], targets: int, source: int
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), schema=st.sampled_from([FIXED, MIXED]), targets=st.integers(2, 5), source=st.integers(0, 4))
+def test_rebalance_partitioning_sends_row_n_to_target_n_however_the_rows_are_cut(
+    data: st.DataObject, schema: pa.Schema, targets: int, source: int
 ) -> None:
-    routing = partitioner(Partitioning.REBALANCE, FIXED, targets, source=source)
+    """A partitioner that continues after a restore receives the number of rows that were sent before."""
+    routing = partitioner(Partitioning.REBALANCE, schema, targets, source=source)
     sent: dict[int, list[int]] = defaultdict(list)
     first = 0
-    for size in sizes:
-        for target, part in routing.add(batch_of(FIXED, [1] * size, first)):
-            sent[target] += part["a"].to_pylist()
+
+    def send(routed: Routed) -> None:
+        for target, part in routed:
+            sent[target] += (unpack((part,)) if isinstance(part, PackedBatch) else part)["a"].to_pylist()
+
+    for size in data.draw(st.lists(st.integers(0, 40), max_size=8)):
+        send(routing.add(batch_of(schema, data.draw(st.sampled_from([[1], [None]])) * size, first)))
         first += size
-    for target, part in routing.flush():
-        sent[target] += part["a"].to_pylist()
-    counts = [len(sent[target]) for target in range(targets)]
-    assert max(counts) - min(counts) <= 1
-    assert sorted(n for numbers in sent.values() for n in numbers) == list(range(first))
-    assert all(numbers == sorted(numbers) for numbers in sent.values())
+        if data.draw(st.booleans()):
+            send(routing.flush())
+            if data.draw(st.booleans()):
+                routing = make_partitioner(Partitioning.REBALANCE, schema, (), targets, 128, source, 16, rows_sent=first)
+    send(routing.flush())
+    assert dict(sent) == {(source + row) % targets: list(range(row, first, targets)) for row in range(min(first, targets))}
     assert routing.pending_rows == 0
 
 

@@ -28,14 +28,14 @@ def test_packed_integers_are_unpacked_unchanged(values: list[int], as_array: boo
 
 @pytest.mark.parametrize(
     ("values", "width"),
-    [([7, 7], 0), ([7, 262], 1), ([7, 263], 2), ([0, 1 << 16], 4), ([0, 1 << 32], 8), ([NO_WATERMARK, (1 << 63) - 1], 8)],
+    [([7, 7], 0), ([7, 262], 1), ([7, 263], 2), ([0, 1 << 16], 3), ([0, 1 << 32], 5), ([NO_WATERMARK, (1 << 63) - 1], 8)],
 )
 def test_each_integer_takes_only_the_bytes_that_the_differences_need(values: list[int], width: int) -> None:
     packed = PackedInts.pack(values)
     assert (packed.width, len(packed.differences)) == (width, 2 * width)
 
 
-@pytest.mark.parametrize("value", [{"count": -1}, {"width": 3}, {"width": 2, "differences": "AAA="}])
+@pytest.mark.parametrize("value", [{"count": -1}, {"width": 9}, {"width": 2, "differences": "AAA="}])
 def test_an_array_of_the_wrong_size_is_refused(value: dict[str, object]) -> None:
     with pytest.raises(ProtocolError, match="invalid array"):
         codec.from_json(PackedInts, {"count": 2, "first": 0} | value)

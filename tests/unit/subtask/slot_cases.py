@@ -184,7 +184,7 @@ class Bench:
     def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
         return [self._parts[uid] for uid in graph.chains[subtask.chain].operators]
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> RoundRobin:
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int, rows_sent: int) -> RoundRobin:
         return RoundRobin(graph.chains[edge.target].parallelism)
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:

@@ -192,7 +192,7 @@ def test_a_batch_that_exceeds_the_batch_limit_of_its_channel_is_sent_in_ordered_
         assert isinstance(frame.batch, Rows) and frame.bytes_held <= 32
         arrived += frame.batch.rows
     assert arrived == list(range(10))
-    assert [frame.sequence for frame in wire.sent] == [0, 1, 2, 3] and wire.output.sequence == 4
+    assert [frame.sequence for frame in wire.sent] == [0, 3, 6, 9] and wire.output.sequence == 10
 
 
 class SharedNetworkMemory:

@@ -275,7 +275,7 @@ class Batches(Collecting):
 def test_small_batches_that_are_waiting_in_a_channel_are_joined_into_one_batch() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2, batch_rows=4).deploy()
-    for sequence, rows in enumerate([("a",), ("b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]):
+    for sequence, rows in {0: ("a",), 1: ("b", "c"), 3: ("d", "e"), 5: ("f", "g", "h"), 8: ("i",)}.items():
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(*rows)))
     bench.turns()
     # The limit is four rows. The first two batches have three rows in total, so the third batch does not fit. The batch of three
@@ -417,7 +417,7 @@ class Rounds:
 
     def arrive(self, channel: ChannelId, *rows: object, nbytes: int = 8) -> None:
         frame = data(channel, self._sequences[channel], Rows(*rows, nbytes=nbytes))
-        self._sequences[channel] += 1
+        self._sequences[channel] += len(rows)
         deployment = self.bench.runtime._deployment
         assert deployment is not None
         deployment.inputs[channel].push(frame)

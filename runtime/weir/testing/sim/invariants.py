@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from weir.errors import CheckpointError, ConfigError, Superseded
-from weir.graph.logical import OperatorKind
+from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Discover, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
@@ -353,6 +353,15 @@ class InvariantChecker:
     def _check_sequences(
         checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: CompletedCheckpoint | None
     ) -> None:
+        """Check that the numbers of the rows of a channel never restart, and that a sender on a REBALANCE edge has sent the same
+        number of rows to each target, plus at most one."""
+        rows: dict[tuple[int, int], list[int]] = {}
+        for channel, sequence in sequences.items():
+            if graph.edges[channel.edge].partitioning is Partitioning.REBALANCE:
+                rows.setdefault((channel.edge, channel.source), []).append(sequence)
+        for (edge, source), sent in rows.items():
+            if max(sent) - min(sent) > 1:
+                raise Violation(f"checkpoint {checkpoint}: subtask {source} sent uneven numbers of rows on edge {edge}: {sent}")
         if before is None or before.graph is not graph:
             return
         for channel, sequence in sequences.items():

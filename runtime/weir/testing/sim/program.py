@@ -66,7 +66,7 @@ class SimProgram:
                     self._simulation, lambda identity: transform(kind, uid, identity), rows_max=rows_max, row_bytes=row_bytes
                 )
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner:
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int, rows_sent: int) -> BatchPartitioner:
         target = graph.chains[edge.target]
         if edge.partitioning is Partitioning.HASH:
             divisor = int(edge.key[0].removeprefix("k"))
@@ -74,11 +74,11 @@ class SimProgram:
             return _KeyPartitioner(divisor, target.parallelism, maximum, self._row_bytes, self._held_max)
         match edge.partitioning:
             case Partitioning.REBALANCE:
-                return _RoundRobin(range(target.parallelism), source_index)
+                return _RoundRobin(target.parallelism, source_index + rows_sent, self._row_bytes)
             case Partitioning.FORWARD:
-                return _RoundRobin((source_index,), 0)
+                return _SingleTarget(source_index)
             case _:
-                return _RoundRobin((0,), 0)
+                return _SingleTarget(0)
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
         return True
@@ -91,17 +91,32 @@ class SimProgram:
         return sliced(batch.rows, max(1, bytes_max // self._row_bytes), self._row_bytes)
 
 
-class _RoundRobin:
-    """Sends whole batches to ``targets`` in turn. The first batch goes to the target with the index ``first``, modulo the number
-    of targets."""
+class _SingleTarget:
+    pending_rows = 0
 
-    def __init__(self, targets: Sequence[int], first: int) -> None:
-        self._targets = targets
-        self._next = first % len(targets)
+    def __init__(self, target: int) -> None:
+        self._target = target
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]:
-        target, self._next = self._targets[self._next], (self._next + 1) % len(self._targets)
-        return [(target, batch)]
+        return [(self._target, batch)]
+
+    def flush(self) -> list[tuple[int, Batch]]:
+        return []
+
+
+class _RoundRobin:
+    """Sends row n to target ``n % targets``."""
+
+    def __init__(self, targets: int, first_row: int, row_bytes: int) -> None:
+        self._targets = targets
+        self._next_row = first_row
+        self._row_bytes = row_bytes
+
+    def add(self, batch: Batch) -> list[tuple[int, Batch]]:
+        assert isinstance(batch, SimBatch)
+        first, self._next_row = self._next_row, self._next_row + len(batch.rows)
+        parts = [(target, batch.rows[(target - first) % self._targets :: self._targets]) for target in range(self._targets)]
+        return [(target, SimBatch(rows, self._row_bytes)) for target, rows in parts if rows]
 
     def flush(self) -> list[tuple[int, Batch]]:
         return []
