@@ -21,15 +21,16 @@ from weir.coordinator.start import FirstNumbers
 from weir.errors import UnknownOutcome
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
-from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
+from weir.kernel.checkpoints import AllAcknowledged, CheckpointEffect, CommitPermit, Completed
 from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
+from weir.kernel.requests import PendingAppend
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.slots import Deployment, Slot
 from weir.kernel.split_assigner import Assignment, SplitAssigner, SplitList
 from weir.protocol.channel_state import EdgeSnapshot, PackedInts
 from weir.protocol.frames import Frame, FrameKind
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SlotIndex, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.log_view import LogView
 from weir.protocol.manifest import AssignerState, Manifest, SplitListFile
@@ -306,6 +307,95 @@ def deals_rows_from_the_first_target_after_a_restore() -> Iterator[None]:
         return partitioner(self, graph, edge, source_index, 0)
 
     with patch.object(SimProgram, "partitioner", from_zero):
+        yield
+
+
+@mutant
+def loses_the_splits_of_a_replaced_slot() -> Iterator[None]:
+    with patch.object(SplitAssigner, "take_back", lambda self, subtask, unfinished, **checkpoints: []):
+        yield
+
+
+@mutant
+def returns_the_splits_of_a_replaced_slot_twice() -> Iterator[None]:
+    returned = RestorePoint.with_splits_returned
+
+    def all_or_nothing(self: RestorePoint, index: int | None = None) -> RestorePoint:
+        return returned(self) if index is None else self
+
+    with patch.object(RestorePoint, "with_splits_returned", all_or_nothing):
+        yield
+
+
+@mutant
+def answers_the_request_of_a_lost_slot() -> Iterator[None]:
+    with patch.object(SplitAssigner, "on_subtask_lost", lambda self, subtask: None):
+        yield
+
+
+@mutant
+def keeps_the_staged_output_of_a_replaced_slot() -> Iterator[None]:
+    with patch.object(SimCommitter, "discard", lambda self, writer, attempt, *, after: None):
+        yield
+
+
+@mutant
+def replaces_a_slot_before_the_log_entry_is_created() -> Iterator[None]:
+    deploy = JobMaster._deploy_replacements
+
+    def early(self: JobMaster, now_ms: int) -> list[Effect]:
+        opened, self._append = self._append, PendingAppend(attempts_max=1, retry_ms=1)
+        try:
+            return deploy(self, now_ms)
+        finally:
+            self._append = opened
+
+    with patch.object(JobMaster, "_deploy_replacements", early):
+        yield
+
+
+@mutant
+def replaces_a_slot_from_an_older_checkpoint() -> Iterator[None]:
+    completed, deploy = JobMaster._completed, JobMaster._deploy_replacement
+    older: dict[int, RestorePoint | None] = {}
+
+    def remember(self: JobMaster, decision: Completed, now_ms: int) -> list[Effect]:
+        older[id(self)] = self._restore
+        return completed(self, decision, now_ms)
+
+    def from_older(self: JobMaster, slot: Slot, index: SlotIndex, attempt: int, now_ms: int) -> list[Effect]:
+        self._restore = older.get(id(self), self._restore)
+        return deploy(self, slot, index, attempt, now_ms)
+
+    with patch.object(JobMaster, "_completed", remember), patch.object(JobMaster, "_deploy_replacement", from_older):
+        yield
+
+
+@mutant
+def forgets_split_lists_before_the_checkpoint_is_completed() -> Iterator[None]:
+    effects = JobMaster._checkpoint_effects
+
+    def early(self: JobMaster, decided: Iterable[CheckpointEffect], now_ms: int) -> list[Effect]:
+        decisions = list(decided)
+        result = effects(self, decisions, now_ms)
+        for decision in decisions:
+            if isinstance(decision, AllAcknowledged):
+                for uid, state in self._assigners_at[decision.pending.checkpoint].items():
+                    self._assigners[uid]._forget_lists(state.split_lists)
+        return result
+
+    with patch.object(JobMaster, "_checkpoint_effects", early):
+        yield
+
+
+@mutant
+def does_not_count_the_records_of_a_replaced_slot() -> Iterator[None]:
+    take_back = SplitAssigner.take_back
+
+    def uncounted(self: SplitAssigner, subtask: int, unfinished: Iterable[Split], *, records: int, **checkpoints: Any) -> Any:
+        return take_back(self, subtask, unfinished, records=0, **checkpoints)
+
+    with patch.object(SplitAssigner, "take_back", uncounted):
         yield
 
 

@@ -15,8 +15,9 @@ from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import COLUMNS, JOB, SourceShape
 from weir.testing.sim.run import run, silence_logs
-from weir.testing.sim.scenario import Fault, FaultKind, make_scenario
+from weir.testing.sim.scenario import Fault, FaultKind, Scenario, make_scenario
 from weir.testing.sim.simulation import MS
+from weir.testing.sim.storage import StorageFaults
 
 SEEDS_MAX = 300
 
@@ -39,6 +40,37 @@ def _chained_with_two_slots_only() -> dict[str, Any]:
         "rows_max": 1,
         "faults": tuple(Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=count) for count in (1, 3, 5)),
     }
+
+
+def _slots_replaced_alone(**changes: Any) -> dict[str, Any]:
+    """Return changes to a scenario. In the changed scenario, slots exchange no records with each other, and several slots crash."""
+    source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
+    operators = (
+        LogicalOperator(source, source, OperatorKind.SOURCE, (), COLUMNS, ""),
+        LogicalOperator(hold, hold, OperatorKind.MAP_BATCHES, (From(source),), COLUMNS, "", stateful=True),
+        LogicalOperator(sink, sink, OperatorKind.SINK, (From(hold),), COLUMNS, "", stateful=True),
+    )
+    steps = (("trigger", 2), ("acknowledge", 4), ("create", 5), ("restore", 3), ("publish", 3), ("acknowledge", 11))
+    return {
+        "logical": LogicalGraph(JOB, operators),
+        "sources": {source: SourceShape((14, 8, 14, 4, 8, 14, 14, 8, 14))},
+        "slots": 3,
+        "rescales": False,
+        "rows_max": 1,
+        "slowness": 1.0,
+        "faults": _crashes(*steps),
+    } | changes
+
+
+def _crashes(*steps: tuple[str, int]) -> tuple[Fault, ...]:
+    return tuple(Fault(FaultKind.CRASH_SLOT, 0, step=step, count=count) for step, count in steps)
+
+
+FOLLOWED = {
+    OperatorUid("source0"): SourceShape(
+        (4, 1, 8, 1, 4, 4, 8, 4, 1, 4), appears_ns=tuple(30 * MS * number for number in range(10)), discover_every_ms=5
+    )
+}
 
 
 SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
@@ -70,6 +102,24 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
         "faults": tuple(Fault(FaultKind.HANG_CALL, 0, step="trigger", count=count) for count in (1, 2, 3))
     },
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
+    **dict.fromkeys(
+        (
+            "loses_the_splits_of_a_replaced_slot",
+            "returns_the_splits_of_a_replaced_slot_twice",
+            "keeps_the_staged_output_of_a_replaced_slot",
+            "replaces_a_slot_from_an_older_checkpoint",
+            "does_not_count_the_records_of_a_replaced_slot",
+        ),
+        _slots_replaced_alone(),
+    ),
+    "answers_the_request_of_a_lost_slot": _slots_replaced_alone(sources=FOLLOWED),
+    "replaces_a_slot_before_the_log_entry_is_created": _slots_replaced_alone(
+        faults=_crashes(*(("create", count) for count in range(3, 30, 3))),
+        storage=StorageFaults(loses_answers=0.3),
+    ),
+    "forgets_split_lists_before_the_checkpoint_is_completed": _slots_replaced_alone(
+        sources=FOLLOWED, faults=_crashes(*(("acknowledge", count) for count in (3, 6, 8, 9, 11, 12, 15)))
+    ),
 }
 """Maps the name of a mutant to changes of the scenario. In the changed scenario, the bug of the mutant has an effect."""
 ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "does_not_revoke_output_on_a_start_without_state"}
@@ -83,12 +133,19 @@ def _seeds(name: str) -> Iterator[int]:
     return islice(seeds, SEEDS_MAX)
 
 
+def _violation(seed: int, scenario: Scenario) -> str | None:
+    try:
+        return run(seed, scenario=scenario).violation
+    except (AssertionError, LookupError) as error:
+        return f"{type(error).__name__}: {error}"  # the fault breaks the code in which it is, before an invariant is violated
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_simulator_finds_each_mutant(name: str) -> None:
     silence_logs()
     with MUTANTS[name]():
         for seed in _seeds(name):
-            violation = run(seed, scenario=replace(make_scenario(seed), **SCENARIO_CHANGES.get(name, {}))).violation
+            violation = _violation(seed, replace(make_scenario(seed), **SCENARIO_CHANGES.get(name, {})))
             if violation is not None:
                 print(f"{name}: seed {seed}: {violation}")
                 return

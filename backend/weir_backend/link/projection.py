@@ -183,7 +183,7 @@ class _Projection:
 
     def _recovered(self, event: Recovered, at: datetime) -> None:
         for row in self._failures:
-            row.recovered_at, row.downtime_ms, row.recovery = at, event.took_ms, "full"
+            row.recovered_at, row.downtime_ms, row.recovery = at, event.took_ms, clean_text(event.strategy)
             self._change_failure(row)
         self._failures = []
 

@@ -59,8 +59,8 @@ class GraphRead(BaseModel):
 
 
 class FailureRead(ResponseModel):
-    """A failure of a job. `recovery` is the way in which the job recovered: `full` (in the same driver), `restart` (with another driver) or `none`
-    (the run ended). `recovery` is null if the outcome is not known yet."""
+    """A failure of a job. `recovery` is the way in which the job recovered: `full` (all slots restored the checkpoint), `regional` (only the
+    failed slots restored it), `restart` (with another driver) or `none` (the run ended). `recovery` is null if the outcome is not known yet."""
 
     id: int
     job_id: int

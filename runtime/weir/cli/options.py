@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from weir.errors import ConfigError
-from weir.kernel.config import Timeouts, parse_duration_ms
+from weir.kernel.config import Strategy, Timeouts, parse_duration_ms
 
 _COUNT = re.compile(r"\d{1,9}")
 COUNT_MAX = 1_000
@@ -76,6 +76,13 @@ BufferTimeoutOption = Annotated[
     typer.Option(
         metavar="DURATION",
         help="Maximum time that records wait in a buffer between two operators, such as 5ms. 0: no wait. adaptive: at most 23 to 80 ms.",
+    ),
+]
+RecoveryOption = Annotated[
+    Strategy,
+    typer.Option(
+        help="full: if a slot fails, all slots restore the last checkpoint. regional: only the failed slot, if it exchanges no records with "
+        "other slots."
     ),
 ]
 TIMEOUTS = {

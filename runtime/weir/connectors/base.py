@@ -217,6 +217,14 @@ class Committer(ABC):
         staged output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
         before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 
+    def discard(self, writer: int, attempt: Attempt, *, after: CheckpointId) -> None:
+        """Delete the output that older attempts of ``writer`` have staged for checkpoints after ``after``, in the generation of
+        ``attempt``. ``writer`` is the index of a subtask.
+
+        The coordinator calls this method while the generation runs, when it replaces a slot. No completed checkpoint contains the
+        output. Sinks whose staged output exists only in checkpoints do nothing. Raises SinkError. After an error, the output
+        remains staged until ``abort_after`` of the next generation."""
+
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep this output under ``branch``.
         Return the output that is no longer in the target, and therefore cannot be revoked.

@@ -27,12 +27,14 @@ from weir.errors import Superseded, WeirError
 from weir.kernel.effects import (
     AppendLog,
     Commit,
+    DiscardOutput,
     Discover,
     Effect,
     LogRequest,
     Prepare,
     RecordCompleted,
     StartGeneration,
+    StorageEffect,
     WriteManifest,
 )
 from weir.kernel.job import JobMaster
@@ -188,7 +190,7 @@ class EffectRunner:
             return None
         return view.generation if self._owned is not None and view.generation > self._owned else None
 
-    def submit(self, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None:
+    def submit(self, effect: StorageEffect) -> None:
         match effect:
             case AppendLog():
                 self._executors.log.submit(self._append, effect)
@@ -200,6 +202,8 @@ class EffectRunner:
                 self._executors.discovery.submit(self._discover, effect)
             case Commit():
                 self._executors.sinks.submit(self._commit, effect)
+            case DiscardOutput():
+                self._executors.sinks.submit(self._sinks.discard, effect)
             case _:
                 assert_never(effect)
 

@@ -17,20 +17,7 @@ import structlog
 
 from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.errors import ProtocolError
-from weir.kernel.effects import (
-    AppendLog,
-    Commit,
-    Discover,
-    DropSlot,
-    Effect,
-    Finish,
-    JobOutcome,
-    Prepare,
-    Report,
-    ReportKind,
-    Send,
-    WriteManifest,
-)
+from weir.kernel.effects import DropSlot, Effect, Finish, JobOutcome, Report, ReportKind, Send
 from weir.kernel.job import JobMaster, JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
 from weir.protocol.messages import (
@@ -259,12 +246,12 @@ class Coordinator:
                         return
                 case DropSlot(incarnation, reason):
                     self._drop(incarnation, reason)
-                case AppendLog() | WriteManifest() | Prepare() | Discover() | Commit():
-                    self._runner.submit(effect)
                 case Report():
                     self._report(effect)
                 case Finish():
                     self._finish = effect
+                case _:
+                    self._runner.submit(effect)
 
     def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
         """Return True if the message was sent. If the message is invalid, for example too large, fail the job and return
@@ -296,6 +283,8 @@ class Coordinator:
                 log.debug("generation starts", generation=report.generation, records=report.records)
             case ReportKind.FAILURE:
                 log.warning("failure, recovering", reason=report.text, generation=report.generation)
+            case ReportKind.REPLACING:
+                log.info("slot replaced", what=report.text, generation=report.generation)
             case ReportKind.RECOVERED:
                 log.info("recovered", what=report.text, generation=report.generation, took_ms=report.value_ms)
             case ReportKind.WAITING_FOR_SLOTS:

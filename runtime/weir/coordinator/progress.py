@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from weir.kernel.config import Strategy
 from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
@@ -38,6 +39,7 @@ class RecoverySummary:
     generation: Generation
     reason: str
     took_ms: int
+    strategy: Strategy = Strategy.FULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,14 @@ class JobProgress:
                     pass
                 case ReportKind.WARNING:
                     self._warnings.append(report.text)
+                case ReportKind.REPLACING:
+                    assert report.slot is not None
+                    self._restored_records += report.records
+                    self._metrics.pop(report.slot, None)
+                    self._previous.pop(report.slot, None)
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
-                    self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))
+                    self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms, report.strategy))
                     self._recoveries_total += 1
                     self._downtime_total_ms += report.value_ms
                 case ReportKind.CHECKPOINT_ABORTED:

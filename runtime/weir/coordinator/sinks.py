@@ -23,6 +23,7 @@ from weir.errors import CheckpointError, Retry, SinkError, Superseded, WeirError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CommitPermit, permit_for_restore
+from weir.kernel.effects import DiscardOutput
 from weir.protocol import codec
 from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import BranchAbandoned, BranchReinstated, CheckpointPublished, Entry
@@ -137,6 +138,17 @@ class SinkCoordinator:
         for committer in self._committers.values():
             committer.abort_after(restored or CheckpointId(0), before=Attempt(generation))
         return tuple(warnings)
+
+    def discard(self, effect: DiscardOutput) -> None:
+        """Delete the staged output of a slot that is replaced."""
+        attempt = Attempt(effect.generation, effect.attempt)
+        for sink, committer in self._committers.items():
+            try:
+                committer.discard(effect.slot, attempt, after=effect.checkpoint)
+            except Exception as error:  # noqa: BLE001  # the next generation deletes the output
+                log.warning(
+                    "cannot delete staged output of a replaced slot", sink=sink, slot=effect.slot, reason=error_text(error)
+                )
 
     def _claim(self, sink: OperatorUid, committer: Committer, view: LogView) -> None:
         committer.claim(job=self._plan.job, sink=sink, history=view.history)

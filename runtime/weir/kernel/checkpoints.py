@@ -327,6 +327,10 @@ class LastCheckpoint:
     def subtask_ended(self, subtask: SubtaskId) -> None:
         self._ended.add(subtask)
 
+    def slot_restarted(self, index: int) -> None:
+        """Forget which subtasks of a slot have ended, because the slot restarts from the restore point."""
+        self._ended = {subtask for subtask in self._ended if subtask.index != index}
+
     def generation_started(self) -> None:
         """Forget which subtasks have ended, because all subtasks restart from the restore point."""
         self._ended.clear()

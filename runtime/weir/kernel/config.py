@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from weir.errors import ConfigError
 
@@ -51,6 +52,16 @@ class RestartConfig:
     delay_max_ms: int = 10_000
 
 
+class Strategy(StrEnum):
+    """How a job recovers from the loss or the failure of a slot."""
+
+    FULL = "full"
+    """All slots restore the newest completed checkpoint."""
+    REGIONAL = "regional"
+    """Only the failed slot restores the newest completed checkpoint, if it exchanges no records with other slots. Otherwise, the
+    recovery is full."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """The timeouts that a user can set, except for the checkpoint timeout. The field ``x_timeout_ms`` corresponds to the option
@@ -95,6 +106,8 @@ DEFAULT_TIMEOUTS = Timeouts()
 class JobConfig(Timeouts):
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     restarts: RestartConfig = field(default_factory=RestartConfig)
+    recovery: Strategy = Strategy.REGIONAL
+    """The finest recovery that the job may use."""
     lease_ms: int = 10_000
     slots_warning_ms: int = 60_000
     """Internal: time after which a wait for slots is reported. The job continues to wait for slots."""

@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
+from weir.kernel.config import Strategy
 from weir.kernel.restore import RestorePoint
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import ToSlot
 from weir.protocol.snapshots import Committable, JsonValue
@@ -109,6 +110,18 @@ class Commit:
     attempt: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class DiscardOutput:
+    """Delete the output that earlier attempts of the slot ``slot`` have staged for checkpoints after ``checkpoint``. There is no
+    answer. If the deletion fails, the next generation deletes the output."""
+
+    generation: Generation
+    slot: SlotIndex
+    attempt: int
+    """The new attempt of the slot."""
+    checkpoint: CheckpointId
+
+
 class JobOutcome(StrEnum):
     FINISHED = "finished"
     SUSPENDED = "suspended"
@@ -129,6 +142,7 @@ class Finish:
 class ReportKind(StrEnum):
     STARTING = "starting"
     FAILURE = "failure"
+    REPLACING = "replacing"
     RECOVERED = "recovered"
     WAITING_FOR_SLOTS = "waiting_for_slots"
     RETRYING = "retrying"
@@ -152,7 +166,12 @@ class Report:
     """The downtime (RECOVERED), or the duration since the trigger (CHECKPOINT_COMPLETED)."""
     records: int = 0
     """The number of records that the sources had read up to the checkpoint that the generation restores (STARTING), or up to the
-    completed checkpoint (CHECKPOINT_COMPLETED)."""
+    completed checkpoint (CHECKPOINT_COMPLETED). REPLACING: the number of records that the slot had read up to the restored
+    checkpoint, in the attempt that took this checkpoint."""
+    slot: SlotIndex | None = None
+    """The slot that is replaced (REPLACING)."""
+    strategy: Strategy = Strategy.FULL
+    """The way in which the job has recovered (RECOVERED)."""
 
     @classmethod
     def starting(cls, generation: Generation, *, records: int) -> Report:
@@ -164,9 +183,17 @@ class Report:
         return cls(ReportKind.FAILURE, reason, generation=generation)
 
     @classmethod
-    def recovered(cls, generation: Generation, checkpoint: CheckpointId | None, *, took_ms: int) -> Report:
+    def replacing(cls, generation: Generation, slot: SlotIndex, checkpoint: CheckpointId, *, records: int) -> Report:
+        """A slot is deployed again, while the other slots go on."""
+        text = f"slot {slot} restores checkpoint {checkpoint}, the other slots continue"
+        return cls(ReportKind.REPLACING, text, checkpoint, generation, records=records, slot=slot)
+
+    @classmethod
+    def recovered(
+        cls, generation: Generation, checkpoint: CheckpointId | None, *, took_ms: int, strategy: Strategy = Strategy.FULL
+    ) -> Report:
         text = f"running again from checkpoint {'none' if checkpoint is None else checkpoint}"
-        return cls(ReportKind.RECOVERED, text, generation=generation, value_ms=took_ms)
+        return cls(ReportKind.RECOVERED, text, generation=generation, value_ms=took_ms, strategy=strategy)
 
     @classmethod
     def waiting_for_slots(cls, generation: Generation, reason: str) -> Report:
@@ -202,4 +229,6 @@ class Report:
         return cls(ReportKind.CHECKPOINT_ABORTED, reason, checkpoint=checkpoint)
 
 
-Effect: TypeAlias = Send | DropSlot | AppendLog | WriteManifest | Prepare | Discover | Commit | Finish | Report
+StorageEffect: TypeAlias = AppendLog | WriteManifest | Prepare | Discover | Commit | DiscardOutput
+"""An effect on storage, a source or a sink."""
+Effect: TypeAlias = Send | DropSlot | StorageEffect | Finish | Report

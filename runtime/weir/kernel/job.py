@@ -2,8 +2,8 @@
 
 Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. After a failure, the job passes
 through CANCELLING and returns to STARTING with the next generation. The surviving slots then restore the whole job from the last
-completed checkpoint. The restore point is chosen only while no append to the job log is open, because only the log decides which
-checkpoints are completed.
+completed checkpoint. A slot that exchanges no records with other slots is replaced alone, and the job stays RUNNING. The restore
+point is chosen only while no append to the job log is open, because only the log decides which checkpoints are completed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from weir.kernel.checkpoints import (
     TooManyFailures,
     Trigger,
 )
-from weir.kernel.config import JobConfig
+from weir.kernel.config import JobConfig, Strategy
 from weir.kernel.effects import (
+    DiscardOutput,
     Discover,
     DropSlot,
     Effect,
@@ -42,13 +43,14 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
+from weir.kernel.replacement import Replacements
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, Assignment, SplitAssigner, SplitDiscovery, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.channel_state import EdgeChannels
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState, CheckpointStatistics, count_finished
 from weir.protocol.messages import (
     Acknowledge,
@@ -133,6 +135,7 @@ class JobMaster:
         self._restore = restore
         self._slots = SlotTable(graph.slots)
         self._deployment = Deployment(self._slots, graph, self._sources)
+        self._replacements = Replacements()
         self._heartbeats = HeartbeatMonitor(
             config.heartbeat_timeout_ms, stuck_timeout_ms=config.stuck_timeout_ms, call_timeout_ms=config.call_timeout_ms
         )
@@ -181,9 +184,14 @@ class JobMaster:
     @property
     def trigger_ms(self) -> int | None:
         """The time of the next periodic checkpoint, or None while no checkpoint can be triggered."""
-        if self._phase is not JobPhase.RUNNING or self._ending is not None or self._checkpoints is None or self._commits_full:
-            return None
-        return self._checkpoints.due_ms
+        return (
+            self._checkpoints.due_ms if self._checkpoints is not None and self._may_trigger and not self._commits_full else None
+        )
+
+    @property
+    def _may_trigger(self) -> bool:
+        """Whether all slots run, so that a checkpoint can complete."""
+        return self._phase is JobPhase.RUNNING and self._ending is None and not self._replacements
 
     @property
     def _commits_full(self) -> bool:
@@ -236,9 +244,7 @@ class JobMaster:
 
     def _trigger_requested(self, now_ms: int) -> list[Effect]:
         """Trigger the requested checkpoint if the job is running and no other checkpoint is pending."""
-        if self._requested is None or self._phase is not JobPhase.RUNNING or self._ending is not None:
-            return []
-        if self._checkpoints is None or self._checkpoints.pending:
+        if self._requested is None or not self._may_trigger or self._checkpoints is None or self._checkpoints.pending:
             return []
         kind, self._requested = self._requested, None
         return self._checkpoint_effects(self._checkpoints.trigger(kind, now_ms=now_ms), now_ms)
@@ -260,14 +266,17 @@ class JobMaster:
             return []
         if self._phase is JobPhase.CANCELLING:
             return self._restart_when_cancelled(now_ms)
-        return self._fail_over(failure, "SlotError", now_ms)
+        if self._is_cancelling_for_replacement(slot):
+            return self._deploy_replacements(now_ms)
+        return self._recover(slot, failure, "SlotError", now_ms)
 
     def on_message(self, incarnation: SlotIncarnation, message: FromSlot, now_ms: int) -> list[Effect]:
         if self._ending is not None:
             return [Send(incarnation, Stop("the job has ended"))] if isinstance(message, Register) else []
         if isinstance(message, Register):
             self._slots.add(message, now_ms=now_ms)
-            return [Send(incarnation, Lease(self._config.lease_ms)), *self._deploy_when_allocated(now_ms)]
+            effects: list[Effect] = [Send(incarnation, Lease(self._config.lease_ms))]
+            return [*effects, *self._deploy_when_allocated(now_ms), *self._deploy_replacements(now_ms)]
         slot = self._slots.get(incarnation)
         if slot is None:
             return []
@@ -288,14 +297,20 @@ class JobMaster:
             case Deployed():
                 return self._on_deployed(slot, now_ms)
             case Cancelled():
-                return self._restart_when_cancelled(now_ms) if self._deployment.on_cancelled(slot) else []
+                if not self._deployment.on_cancelled(slot):
+                    return []
+                return [*self._restart_when_cancelled(now_ms), *self._deploy_replacements(now_ms)]
             case SubtaskFailed():
-                react = self._fail_over if message.restartable else self.fail
-                return react(message.reason, message.kind, now_ms) if self._phase in _DEPLOYED else []
+                if self._phase not in _DEPLOYED or slot.phase is SlotPhase.CANCELLING:
+                    return []
+                if not message.restartable:
+                    return self.fail(message.reason, message.kind, now_ms)
+                return self._recover(slot, message.reason, message.kind, now_ms)
             case SlotMetrics():
                 return []
             case Acknowledge() | Decline() | SubtaskEnded() | RequestSplit():
-                return self._on_running(slot, message, now_ms) if self._phase is JobPhase.RUNNING else []
+                is_running = self._phase is JobPhase.RUNNING and slot.phase is SlotPhase.RUNNING
+                return self._on_running(slot, message, now_ms) if is_running else []
             case _:
                 assert_never(message)
 
@@ -310,7 +325,8 @@ class JobMaster:
                 self._last.subtask_ended(subtask)
                 return self._advance_end(now_ms)
             case RequestSplit(_, operator, subtask_index):
-                return self._send_splits(operator, self._assigners[operator].request(subtask_index))
+                request = self._assigners[operator].request(subtask_index, self._checkpoints.next_checkpoint)
+                return self._send_splits(operator, request)
             case _:
                 assert_never(message)
 
@@ -356,9 +372,11 @@ class JobMaster:
         reports = [Report.warning(generation, warning) for warning in warnings]
         if discovery.succeeded(now_ms):
             reports.append(Report.warning(generation, f"Source {source!r} can list its input again"))
-        assignments = assigner.discovered(known, splits)
+        assert self._checkpoints is not None
+        precedes = self._checkpoints.next_checkpoint
+        assignments = assigner.discovered(known, splits, precedes)
         if discovery.every_ms is None:
-            assignments += assigner.stop_growing()
+            assignments += assigner.stop_growing(precedes)
         return [*reports, *self._send_splits(source, assignments)]
 
     def on_discovery_failed(self, generation: Generation, source: OperatorUid, reason: str, now_ms: int) -> list[Effect]:
@@ -381,7 +399,9 @@ class JobMaster:
         waited_ms = now_ms - self._phase_since_ms
         match self._phase:
             case JobPhase.ALLOCATING:
-                effects += self._deploy_when_allocated(now_ms) or self._wait_for_slots(waited_ms, now_ms)
+                effects += self._deploy_when_allocated(now_ms)
+                if self._phase is JobPhase.ALLOCATING:
+                    effects += self._wait_for_slots(waited_ms, now_ms)
             case JobPhase.DEPLOYING:
                 effects += self._fail_stalled_deployment(now_ms)
             case JobPhase.RUNNING:
@@ -389,7 +409,9 @@ class JobMaster:
                 # A requested checkpoint precedes a periodic checkpoint that is also due, so that periodic checkpoints cannot
                 # delay the request indefinitely.
                 effects += self._trigger_requested(now_ms)
-                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not self._commits_full), now_ms)
+                may_trigger = self._may_trigger and not self._commits_full
+                effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=may_trigger), now_ms)
+                effects += self._advance_replacements(now_ms)
                 effects += self._advance_end(now_ms)
                 effects += self._start_discoveries(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
@@ -413,7 +435,7 @@ class JobMaster:
 
     def _wait_for_slots(self, waited_ms: int, now_ms: int) -> list[Effect]:
         """Report missing slots, but only once. If a timeout is set, fail the job after the timeout."""
-        if self._phase is not JobPhase.ALLOCATING or not self._restarts.may_deploy(now_ms):
+        if not self._restarts.may_deploy(now_ms):
             return []
         timeout_ms = self._config.slots_timeout_ms
         if timeout_ms is not None and waited_ms >= timeout_ms:
@@ -529,6 +551,8 @@ class JobMaster:
         except RestoreError as error:
             return self.fail(str(error), "RestoreError", now_ms)
         self._move(JobPhase.DEPLOYING, now_ms)
+        if self._restore is not None:
+            self._restore = self._restore.with_splits_returned()  # ``on_prepared`` has returned them to the assigners
         return self._deployment.deploy(
             allocated,
             restores,
@@ -539,7 +563,10 @@ class JobMaster:
         )
 
     def _on_deployed(self, slot: Slot, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.DEPLOYING or not self._deployment.on_deployed(slot):
+        is_last = self._deployment.on_deployed(slot)
+        if self._phase is JobPhase.RUNNING and slot.phase is SlotPhase.DEPLOYED:
+            return self._on_replaced(slot, now_ms)
+        if self._phase is not JobPhase.DEPLOYING or not is_last:
             return []
         self._last_loss = None
         self._move(JobPhase.RUNNING, now_ms)
@@ -551,7 +578,7 @@ class JobMaster:
             next_checkpoint=self._next_checkpoint,
             now_ms=now_ms,
         )
-        effects = self._deployment.start(self._generation)
+        effects = self._deployment.start(self._slots.deployed(), self._generation)
         took_ms = self._restarts.on_running(now_ms)
         if took_ms is not None:
             effects.append(Report.recovered(self._generation, self._restored, took_ms=took_ms))
@@ -559,14 +586,122 @@ class JobMaster:
 
     # ---- failure -------------------------------------------------------------------------------
 
+    def _recover(self, slot: Slot, reason: str, kind: str, now_ms: int) -> list[Effect]:
+        """Replace the failed slot alone if possible. Otherwise, recover the whole job. ``slot`` is lost if the table does not contain
+        it any more."""
+        index = slot.index
+        if (
+            self._config.recovery is Strategy.FULL
+            or self._phase is not JobPhase.RUNNING
+            or self._ending is not None
+            or index is None
+            or index in self._replacements
+            or self._graph.remote_inputs_max() > 0
+        ):
+            return self._fail_over(reason, kind, now_ms)
+        assert self._checkpoints is not None
+        effects, may_restart = self._on_failure(reason, kind, now_ms)
+        if not may_restart:
+            return effects
+        if self._slots.get(slot.incarnation) is not None:
+            effects += self._deployment.cancel_one(slot, self._generation, self._replacements.attempt(index))
+        self._replacements.start(index, now_ms)
+        self._warned_of_slots = False
+        self._last.slot_restarted(index)
+        for assigner in self._assigners.values():
+            assigner.on_subtask_lost(index)
+        aborted = self._checkpoints.abort_all(f"slot {index} is being replaced", now_ms=now_ms)
+        return [*effects, *self._checkpoint_effects(aborted, now_ms), *self._deploy_replacements(now_ms)]
+
+    def _is_cancelling_for_replacement(self, slot: Slot) -> bool:
+        return self._phase is JobPhase.RUNNING and slot.phase is SlotPhase.CANCELLING
+
+    def _deploy_replacements(self, now_ms: int) -> list[Effect]:
+        """Deploy each slot that is being replaced, as soon as its failed attempt is cancelled, the restored checkpoint is known, and
+        a slot is free."""
+        effects: list[Effect] = []
+        if self._phase is not JobPhase.RUNNING or self._ending is not None or self._append.is_open:
+            return effects
+        for replacement in self._replacements.waiting:
+            index = replacement.slot
+            if not self._restarts.may_deploy(now_ms) or any(slot.index == index for slot in self._slots.deployed()):
+                continue
+            slot = self._slots.allocate_one(index)
+            if slot is not None:
+                effects += self._deploy_replacement(slot, index, self._replacements.deploy(replacement), now_ms)
+        return effects
+
+    def _deploy_replacement(self, slot: Slot, index: SlotIndex, attempt: int, now_ms: int) -> list[Effect]:
+        assert self._checkpoints is not None
+        precedes, restored = self._checkpoints.next_checkpoint, self._restored or CheckpointId(0)
+        restore = plan_restore(self._graph, self._restore)[index]
+        mine = self._restore.splits_of(index) if self._restore is not None else {}
+        effects: list[Effect] = [
+            DiscardOutput(self._generation, index, attempt, restored),
+            *self._deployment.deploy(
+                [slot],
+                [restore],
+                generation=self._generation,
+                restored_checkpoint=self._restored,
+                next_checkpoint=precedes,
+                now_ms=now_ms,
+                attempt=attempt,
+            ),
+        ]
+        for uid, assigner in self._assigners.items():
+            splits, records = (mine[uid].splits, mine[uid].records) if uid in mine else ((), 0)
+            effects += self._send_splits(
+                uid, assigner.take_back(index, splits, records=records, restored=restored, precedes=precedes)
+            )
+        if self._restore is not None:
+            self._restore = self._restore.with_splits_returned(index)
+        read = sum(snapshot.records for snapshot in mine.values())
+        return [Report.replacing(self._generation, index, restored, records=read), *effects]
+
+    def _on_replaced(self, slot: Slot, now_ms: int) -> list[Effect]:
+        assert slot.index is not None
+        self._replacements.end(slot.index)
+        effects = self._deployment.start([slot], self._generation)
+        if self._replacements:
+            return effects
+        took_ms = self._restarts.on_running(now_ms)
+        assert took_ms is not None, "a failure precedes each replacement"
+        recovered = Report.recovered(self._generation, self._restored, took_ms=took_ms, strategy=Strategy.REGIONAL)
+        return [*effects, recovered, *self._advance_end(now_ms)]
+
+    def _advance_replacements(self, now_ms: int) -> list[Effect]:
+        """Deploy slots that can be deployed now, and act on timeouts."""
+        effects = self._deploy_replacements(now_ms)
+        if not self._replacements:
+            return effects
+        for replacement in self._replacements.waiting:
+            waited_ms = now_ms - replacement.since_ms
+            cancelling = [slot for slot in self._slots.deployed() if slot.index == replacement.slot]
+            if not cancelling:
+                effects += self._wait_for_slots(waited_ms, now_ms)
+            elif waited_ms >= self._config.cancel_timeout_ms:
+                for slot in cancelling:
+                    self._slots.remove(slot.incarnation)
+                    effects += self._drop_unresponsive(slot, waited_ms, now_ms)
+        return [*effects, *self._fail_stalled_deployment(now_ms)]
+
+    def _on_failure(self, reason: str, kind: str, now_ms: int) -> tuple[list[Effect], bool]:
+        """Return effects, and whether the job may restart. If not, the job has failed."""
+        effects: list[Effect] = [Report.failure(self._generation, reason)]
+        if self._restarts.on_failure(now_ms):
+            return effects, True
+        restarts = "1 restart" if self._restarts.restarts == 1 else f"{self._restarts.restarts} restarts"
+        gave_up = f"failed after {restarts} without a completed checkpoint; the last failure: {reason}"
+        return [*effects, *self.fail(gave_up, kind, now_ms)], False
+
     def _fail_over(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
+        """Recover the whole job."""
         if self._phase not in _DEPLOYED or self._ending is not None:
             return []
-        effects: list[Effect] = [Report.failure(self._generation, reason)]
-        if not self._restarts.on_failure(now_ms):
-            restarts = "1 restart" if self._restarts.restarts == 1 else f"{self._restarts.restarts} restarts"
-            gave_up = f"failed after {restarts} without a completed checkpoint; the last failure: {reason}"
-            return [*effects, *self.fail(gave_up, kind, now_ms)]
+        effects, may_restart = self._on_failure(reason, kind, now_ms)
+        if not may_restart:
+            return effects
+        self._replacements.generation_ended()
         effects += self._leave_running("the job is recovering", now_ms)
         self._move(JobPhase.CANCELLING, now_ms)
         return [*effects, *self._deployment.cancel(self._generation), *self._restart_when_cancelled(now_ms)]
@@ -602,8 +737,6 @@ class JobMaster:
                 case AllAcknowledged(pending):
                     assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
                     self._assigners_at[pending.checkpoint] = assigners
-                    for uid, state in assigners.items():
-                        self._assigners[uid].forget_lists(state.split_lists)
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case ManifestWritten(pending):
                     effects.append(self._append.append(RecordCompleted(self._generation, pending)))
@@ -622,7 +755,10 @@ class JobMaster:
     def _completed(self, decision: Completed, now_ms: int) -> list[Effect]:
         pending = decision.pending
         self._restarts.on_checkpoint_completed()
-        self._restore = RestorePoint.of_pending(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
+        assigners = self._assigners_at.pop(pending.checkpoint)
+        for uid, state in assigners.items():
+            self._assigners[uid].on_completed(pending.checkpoint, state.split_lists)
+        self._restore = RestorePoint.of_pending(pending, self._graph, assigners)
         return [
             *self._commits.add(decision.permit, pending.committables()),
             Report.completed(self._generation, pending, records=self._restore.records, now_ms=now_ms),
@@ -701,7 +837,7 @@ class JobMaster:
 
     def _advance_end(self, now_ms: int) -> list[Effect]:
         """Trigger the last checkpoint when the job is ending. End the job when this checkpoint is completed and committed."""
-        if self._phase is not JobPhase.RUNNING or self._checkpoints is None or self._ending is not None:
+        if not self._may_trigger or self._checkpoints is None:
             return []
         kind = self._last.kind
         if kind is None:
@@ -746,7 +882,7 @@ class JobMaster:
         """Take the steps that were waiting for an append or a commit."""
         if self._ending is not None:
             return self._end_when_idle(now_ms)
-        return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]
+        return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms), *self._deploy_replacements(now_ms)]
 
     def _retrying(self, reason: str) -> Report:
         return Report.retrying(self._generation, reason)

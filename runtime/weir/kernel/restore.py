@@ -57,6 +57,33 @@ class RestorePoint:
             self, subtasks=subtasks, assigners={uid: state for uid, state in self.assigners.items() if uid not in operators}
         )
 
+    def splits_of(self, index: int) -> dict[OperatorUid, OperatorSnapshot]:
+        """Return the snapshots with splits or records of the sources' subtasks ``index``."""
+        return {
+            snapshot.operator: snapshot
+            for subtask in self.subtasks
+            if subtask.index == index
+            for snapshot in subtask.operators
+            if snapshot.operator in self.assigners
+        }
+
+    def with_splits_returned(self, index: int | None = None) -> RestorePoint:
+        """Return an equivalent restore point, in which the unfinished splits of the subtasks ``index`` are unassigned. If ``index`` is
+        None, no subtask keeps a split. The splits of a subtask must be returned only once, even if the subtask is lost again before
+        the next checkpoint."""
+        assigners = dict(self.assigners)
+        subtasks = []
+        for subtask in self.subtasks:
+            operators = []
+            for snapshot in subtask.operators:
+                state = assigners.get(snapshot.operator)
+                if state is not None and index in (None, subtask.index):
+                    assigners[snapshot.operator] = replace(state, pending=(*state.pending, *snapshot.splits))
+                    snapshot = replace(snapshot, splits=(), records=0)
+                operators.append(snapshot)
+            subtasks.append(replace(subtask, operators=tuple(operators)))
+        return replace(self, subtasks=tuple(subtasks), assigners=assigners)
+
     def operator_snapshots(self) -> dict[OperatorUid, list[OperatorSnapshot]]:
         result: dict[OperatorUid, list[OperatorSnapshot]] = defaultdict(list)
         for subtask in self.subtasks:

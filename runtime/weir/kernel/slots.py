@@ -138,6 +138,16 @@ class SlotTable:
     def remove(self, incarnation: SlotIncarnation) -> None:
         del self._slots[incarnation]
 
+    def allocate_one(self, index: SlotIndex) -> Slot | None:
+        """Give ``index`` to an idle slot, and return the slot, or None if there is no idle slot. A slot that had this index before is
+        preferred, and then the slot of the Spark task with this index."""
+        idle = [slot for slot in self._slots.values() if slot.phase is SlotPhase.IDLE]
+        if not idle:
+            return None
+        chosen = min(idle, key=lambda slot: (slot.index != index, slot.registration.task != index))
+        chosen.index = index
+        return chosen
+
     def deployed(self) -> list[Slot]:
         """Return the slots of the current deployment, by index."""
         members = [slot for slot in self._slots.values() if slot.phase is not SlotPhase.IDLE]
@@ -182,6 +192,7 @@ class Deployment:
     def __init__(self, slots: SlotTable, graph: PhysicalGraph, sources: Iterable[OperatorUid]) -> None:
         self._slots = slots
         self._graph = graph
+        self._exchanges_records = graph.remote_inputs_max() > 0
         self._source_slots = frozenset(index for uid in sources for index in range(graph.chain_of(uid).parallelism))
 
     @property
@@ -198,15 +209,20 @@ class Deployment:
         restored_checkpoint: CheckpointId | None,
         next_checkpoint: CheckpointId,
         now_ms: int,
+        attempt: int = 0,
     ) -> list[Effect]:
-        """``allocated`` is the result of ``SlotTable.allocate``.
+        """``allocated`` is the result of ``SlotTable.allocate``, or the slot that replaces a lost slot.
 
         ``restores`` has one item for each allocated slot, in the same order.
         """
         graph = codec.to_json(self._graph)
-        peers = tuple(
-            Peer(slot.index, slot.registration.host, slot.registration.data_port) for slot in allocated if slot.index is not None
-        )
+        peers: tuple[Peer, ...] = ()
+        if self._exchanges_records:
+            peers = tuple(
+                Peer(slot.index, slot.registration.host, slot.registration.data_port)
+                for slot in allocated
+                if slot.index is not None
+            )
         sends: list[Effect] = []
         for slot, restore in zip(allocated, restores, strict=True):
             assert slot.index is not None, f"slot {slot.incarnation} was not allocated"
@@ -224,6 +240,7 @@ class Deployment:
                 ended=restore.ended,
                 watermarks=restore.watermarks,
                 next_checkpoint=next_checkpoint,
+                attempt=attempt,
             )
             sends.append(Send(slot.incarnation, message))
         return sends
@@ -248,11 +265,15 @@ class Deployment:
         slot.move(SlotPhase.DEPLOYED)
         return all(member.phase is SlotPhase.DEPLOYED for member in self._slots.deployed())
 
-    def start(self, generation: Generation) -> list[Effect]:
-        return self._move_all(SlotPhase.RUNNING, Start(generation))
+    def start(self, slots: Iterable[Slot], generation: Generation) -> list[Effect]:
+        return _move(slots, SlotPhase.RUNNING, Start(generation))
 
     def cancel(self, generation: Generation) -> list[Effect]:
-        return self._move_all(SlotPhase.CANCELLING, CancelSubtasks(generation))
+        running = [slot for slot in self._slots.deployed() if slot.phase is not SlotPhase.CANCELLING]
+        return _move(running, SlotPhase.CANCELLING, CancelSubtasks(generation))
+
+    def cancel_one(self, slot: Slot, generation: Generation, attempt: int) -> list[Effect]:
+        return _move([slot], SlotPhase.CANCELLING, CancelSubtasks(generation, attempt))
 
     def on_cancelled(self, slot: Slot) -> bool:
         """Mark ``slot`` as idle. Return False, and do nothing, if ``slot`` was not being cancelled."""
@@ -269,18 +290,22 @@ class Deployment:
         return unresponsive
 
     def broadcast(self, message: ToSlot) -> list[Effect]:
-        return [Send(slot.incarnation, message) for slot in self._slots.deployed()]
+        return [Send(slot.incarnation, message) for slot in self._running()]
 
     def send_to(self, index: int, message: ToSlot) -> list[Effect]:
         """Send ``message`` to the slot with the index ``index``, which runs the subtasks with the same index."""
-        return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index == index]
+        return [Send(slot.incarnation, message) for slot in self._running() if slot.index == index]
 
     def send_to_sources(self, message: ToSlot) -> list[Effect]:
         """Send ``message`` to the slots that run a source subtask."""
-        return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index in self._source_slots]
+        return [Send(slot.incarnation, message) for slot in self._running() if slot.index in self._source_slots]
 
-    def _move_all(self, phase: SlotPhase, message: ToSlot) -> list[Effect]:
-        members = self._slots.deployed()
-        for slot in members:
-            slot.move(phase)
-        return [Send(slot.incarnation, message) for slot in members]
+    def _running(self) -> list[Slot]:
+        return [slot for slot in self._slots.deployed() if slot.phase is SlotPhase.RUNNING]
+
+
+def _move(slots: Iterable[Slot], phase: SlotPhase, message: ToSlot) -> list[Effect]:
+    moved = list(slots)
+    for slot in moved:
+        slot.move(phase)
+    return [Send(slot.incarnation, message) for slot in moved]

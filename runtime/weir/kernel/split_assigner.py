@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from weir.protocol.ids import CheckpointId
 from weir.protocol.manifest import AssignerState, SplitListFile
 from weir.protocol.snapshots import JsonValue, Split, StateFile
 
@@ -83,6 +84,9 @@ class SplitAssigner:
         self._records = records
         self._requests: deque[int] = deque()
         """The subtasks whose requests are not answered yet."""
+        self._assigned: dict[int, list[tuple[CheckpointId, Split]]] = {}
+        """The splits that each subtask has received since the newest completed checkpoint. With each split, the next checkpoint at
+        the time of the assignment."""
         self.known = self._lists[-1].known
         """What the source knew after its last discovery."""
         self.may_grow = False
@@ -112,23 +116,52 @@ class SplitAssigner:
         """The number of splits that no subtask has requested yet."""
         return len(self._pending) + self.end - self._next
 
-    def request(self, subtask: int) -> list[Assignment]:
-        """Return the answers that can be given now. If there is no answer for ``subtask``, the subtask must wait."""
+    def request(self, subtask: int, precedes: CheckpointId) -> list[Assignment]:
+        """Return the answers that can be given now. If there is no answer for ``subtask``, the subtask must wait. ``precedes``: the
+        next checkpoint to be triggered."""
         self._requests.append(subtask)
-        return self._assign()
+        return self._assign(precedes)
 
-    def discovered(self, known: JsonValue, splits: SplitList | None) -> list[Assignment]:
+    def discovered(self, known: JsonValue, splits: SplitList | None, precedes: CheckpointId) -> list[Assignment]:
         """Add the result of a discovery, and return the answers to waiting requests. ``splits`` is None if nothing was found."""
         self.known = known
         if splits is not None:
             assert splits.first == self.end, "split lists follow each other without gaps"
             self._lists.append(splits)
-        return self._assign()
+        return self._assign(precedes)
 
-    def stop_growing(self) -> list[Assignment]:
+    def stop_growing(self, precedes: CheckpointId) -> list[Assignment]:
         """Discover no more splits. Return the answers to waiting requests."""
         self.may_grow = False
-        return self._assign()
+        return self._assign(precedes)
+
+    def on_subtask_lost(self, subtask: int) -> None:
+        """Forget the request of a subtask that is lost. Call ``take_back`` when the checkpoint is known that its replacement
+        restores."""
+        self._requests = deque(waiting for waiting in self._requests if waiting != subtask)
+
+    def take_back(
+        self, subtask: int, unfinished: Iterable[Split], *, records: int, restored: CheckpointId, precedes: CheckpointId
+    ) -> list[Assignment]:
+        """Take back the splits of a lost subtask. Return the answers to waiting requests of other subtasks.
+
+        ``restored``: the newest completed checkpoint, which the replacement restores. ``unfinished`` and ``records``: the splits and
+        the number of records in the snapshot that the lost subtask took for this checkpoint.
+        """
+        later = [split for before, split in self._assigned.pop(subtask, []) if before > restored]
+        returned = [*map(self._with_payload, unfinished), *later]
+        self._pending.extendleft(reversed(returned))
+        self._started -= len(returned)
+        self._records += records
+        return self._assign(precedes)
+
+    def on_completed(self, checkpoint: CheckpointId, lists: Collection[SplitListFile]) -> None:
+        """Forget which splits were assigned before ``checkpoint``, because its snapshots contain them. Forget the split lists whose
+        splits are all finished. ``lists``: the lists in the state of the manifest, from which ``count_finished`` has removed them. Lists
+        that are newer than this state are not affected."""
+        self._forget_lists(lists)
+        for subtask, assigned in self._assigned.items():
+            self._assigned[subtask] = [(before, split) for before, split in assigned if before > checkpoint]
 
     def snapshot(self) -> AssignerState:
         """Return the state, in which assigned splits count as finished, and whose records end at the restored checkpoint (see
@@ -136,19 +169,19 @@ class SplitAssigner:
         pending = tuple(split.without_payload() for split in self._pending)
         return AssignerState(pending, self._started, tuple(one.reference for one in self._lists), self._next, self._records)
 
-    def forget_lists(self, kept: Collection[SplitListFile]) -> None:
-        """Forget the split lists whose splits are all finished. ``kept``: the lists in the state of the newest manifest, in which
-        ``count_finished`` has removed these lists. Lists that are newer than this state are not affected."""
+    def _forget_lists(self, kept: Collection[SplitListFile]) -> None:
         references = [one.reference for one in self._lists]
         newer_from = max(references.index(one) for one in kept) + 1
         self._lists = [one for one in self._lists[:newer_from] if one.reference in kept] + self._lists[newer_from:]
 
-    def _assign(self) -> list[Assignment]:
+    def _assign(self, precedes: CheckpointId) -> list[Assignment]:
         answers = []
         while self._requests and (self.unassigned or not self.may_grow):
-            split = self._next_split()
-            self._started += split is not None
-            answers.append(Assignment(self._requests.popleft(), split))
+            split, subtask = self._next_split(), self._requests.popleft()
+            if split is not None:
+                self._started += 1
+                self._assigned.setdefault(subtask, []).append((precedes, split))
+            answers.append(Assignment(subtask, split))
         return answers
 
     def _next_split(self) -> Split | None:

@@ -98,7 +98,14 @@ class Reporter:
                 self._record(FailureOccurred(report.generation, report.text))
             case ReportKind.RECOVERED:
                 assert report.generation is not None and report.value_ms is not None
-                self._record(Recovered(report.generation, self._failure, report.value_ms))
+                self._record(Recovered(report.generation, self._failure, report.value_ms, report.strategy))
+                if self._phase == (JobPhase.RUNNING, report.generation):
+                    # The other slots have continued, so the phase does not change.
+                    self._failed = False
+                    self._report_state(DriverState.RUNNING, report.generation, "")
+            case ReportKind.REPLACING:
+                assert report.generation is not None
+                self._report_state(DriverState.RUNNING, report.generation, report.text)
             case ReportKind.WAITING_FOR_SLOTS:
                 assert report.generation is not None
                 # The reason explains why the job does not run yet. When the phase changes, ``on_phase`` replaces the reason.

@@ -55,7 +55,7 @@ class OperatorContext:
     restored_checkpoint: CheckpointId | None = None
     """The checkpoint from which the generation was restored, or None if the job started without state."""
     attempt: int = 0
-    """The number of the attempt within the generation."""
+    """The number of earlier deployments of the slot in this generation."""
     buffer_ns: int = 0
     """The time in nanoseconds for which buffers between subtasks wait for more rows. A source that can choose when it emits rows
     emits one batch per ``buffer_ns``. 0: buffers do not wait."""

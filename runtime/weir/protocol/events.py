@@ -68,11 +68,13 @@ class FailureOccurred:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``took_ms`` is the time from the failure until every subtask was running."""
+    """``took_ms`` is the time from the failure until every subtask was running. ``strategy`` is ``full`` if all slots have restored the
+    checkpoint, or ``regional`` if only the failed slots have restored it."""
 
     generation: Generation
     reason: str
     took_ms: int
+    strategy: str = "full"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ Generation = NewType("Generation", int)
 
 
 class Attempt(NamedTuple):
-    """Attempt ``number`` of a generation. Attempts are ordered, and a newer attempt replaces all older attempts.
-
-    Today, ``number`` is always 0, because a generation deploys each slot only once.
+    """Attempt ``number`` of a slot in a generation. The first attempt is 0. If a slot is replaced while the other slots go on, its next
+    attempt has the next number. Attempts are ordered, and a newer attempt replaces all older attempts of the slot.
     """
 
     generation: Generation

@@ -188,7 +188,8 @@ class RestoredOperator:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed.
+    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed. If no slot exchanges records
+    with another slot, ``peers`` is empty.
 
     ``inputs`` and ``outputs`` are the channels of the slot's subtasks, by edge. The sender of an input that has ended sends END
     again, but no data.
@@ -207,6 +208,8 @@ class Deploy:
     next_checkpoint: CheckpointId
     watermarks: tuple[tuple[SubtaskId, int], ...] = ()
     """The watermarks that subtasks had emitted before the snapshot. Later watermarks are higher."""
+    attempt: int = 0
+    """The number of earlier deployments of this slot in the same generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +253,11 @@ class AssignSplit:
 
 @dataclass(frozen=True, slots=True)
 class CancelSubtasks:
-    """Stop all subtasks of this and older generations, close their channels, and answer Cancelled."""
+    """Stop all subtasks of older generations, and of this generation up to ``attempt``. Close their channels, and answer Cancelled.
+    ``attempt`` is None if the whole generation is cancelled."""
 
     generation: Generation
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ def _job_config(options: RunOptions) -> JobConfig:
             tolerable_failed_checkpoints=options.tolerable_failed_checkpoints,
         ),
         restarts=options.restarts,
+        recovery=options.recovery,
         lease_ms=2 * options.timeouts.heartbeat_timeout_ms,
         **asdict(options.timeouts),
     )

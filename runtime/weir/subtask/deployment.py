@@ -251,6 +251,7 @@ class DeploymentBuilder:
             batch_rows=self._settings.batch_rows,
             run_in_background=background.encode if is_sink else background.call,
             restored_checkpoint=self._message.restored_checkpoint,
+            attempt=self._message.attempt,
             buffer_ns=self._buffer_ns,
         )
 

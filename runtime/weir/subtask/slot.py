@@ -20,7 +20,7 @@ from weir.graph.physical import PhysicalGraph
 from weir.operators.base import Operator, SourceOperator
 from weir.protocol import codec
 from weir.protocol.frames import CREDIT, Frame
-from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.ids import Attempt, CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -67,6 +67,7 @@ NAP_PARTS = 16
 NAP_SLOTS_MIN = 8
 """With fewer slots, the loop does not sleep while a subtask is aligning, because the barriers of a checkpoint are too few."""
 _REASON_CHARS_MAX = 20_000
+_ATTEMPT_MAX = 1 << 62
 
 
 class SlotRuntime:
@@ -75,8 +76,8 @@ class SlotRuntime:
         self._environment = environment
         self._settings = settings
         self._deployment: SlotDeployment | None = None
-        self._fenced = Generation(0)
-        """Messages and frames of this generation, or of an older generation, no longer have an effect in this slot."""
+        self._fenced = Attempt(Generation(0))
+        """Messages and frames of this attempt, or of an older attempt, no longer have an effect in this slot."""
         self._closing: list[SlotDeployment] = []
         """Earlier deployments that are not closed yet, because their background calls may still run."""
         self._cancelled: Generation | None = None
@@ -114,8 +115,8 @@ class SlotRuntime:
         match message:
             case Deploy():
                 self._fail_on_error(lambda: self._deploy(message), message.generation)
-            case CancelSubtasks(generation):
-                self._cancel(generation)
+            case CancelSubtasks(generation, attempt):
+                self._cancel(Attempt(generation, _ATTEMPT_MAX if attempt is None else attempt))
             case Stop(reason):
                 self._drop_deployment()
                 self.stop_reason = reason
@@ -429,10 +430,11 @@ class SlotRuntime:
     # ---- deploying and cancelling --------------------------------------------------------------------
 
     def _deploy(self, message: Deploy) -> None:
-        if message.generation <= self._fenced:
+        attempt = Attempt(message.generation, message.attempt)
+        if attempt <= self._fenced:
             return
         self._drop_deployment()
-        self._fenced = Generation(message.generation - 1)
+        self._fenced = Attempt(message.generation, message.attempt - 1)
         graph = codec.from_json(PhysicalGraph, message.graph)
         deployment = self._deployment = SlotDeployment(message, graph, self._environment.open_background())
         self._environment.open_channels(message, graph)
@@ -463,11 +465,12 @@ class SlotRuntime:
             self._environment.send_control(metrics)
         self._environment.send_control(SubtaskEnded(self._deployment.generation, subtask))
 
-    def _cancel(self, generation: Generation) -> None:
-        if self._deployment is not None and self._deployment.generation <= generation:
+    def _cancel(self, attempt: Attempt) -> None:
+        deployment = self._deployment
+        if deployment is not None and Attempt(deployment.generation, deployment.message.attempt) <= attempt:
             self._drop_deployment()
-        self._fenced = max(self._fenced, generation)
-        self._answer_cancel(generation)
+        self._fenced = max(self._fenced, attempt)
+        self._answer_cancel(attempt.generation)
 
     def _answer_cancel(self, generation: Generation) -> None:
         """Send Cancelled if all background calls have ended. If a call is still running, store the generation, so that a later

@@ -131,13 +131,14 @@ class DataExchange:
         """Start to connect to ``peers``, which contains host and data port of every slot. The entry of this slot is ignored.
 
         ``schemas`` returns the schema of an edge, and raises KeyError for an unknown edge. ``generation`` must be newer than
-        all earlier generations, and the previous generation must be closed.
+        all earlier generations, and the previous generation must be closed. A generation without peers can be opened again.
 
         Raise ConfigError if this process cannot have a connection to every peer, because its limit of file descriptors is too
         low. The generation is then not open.
         """
-        assert not self._is_open and generation > self._newest, f"generation {generation} opened after {self._newest}"
         others = len(peers.keys() - {own_slot})
+        is_newer = generation > self._newest or (generation == self._newest and not others)
+        assert not self._is_open and is_newer, f"generation {generation} opened after {self._newest}"
         connected = sum(claim.generation == generation for claim in self._waiting.values())
         sockets.reserve_descriptors(max(0, others - connected), process=f"Slot {own_slot}")
         self._newest, self._is_open, self._own_slot = generation, True, own_slot

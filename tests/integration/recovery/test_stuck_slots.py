@@ -18,7 +18,7 @@ import pytest
 
 from demo_slots import slot_processes
 from weir import Job, sinks, sources
-from weir.kernel.config import Timeouts
+from weir.kernel.config import Strategy, Timeouts
 from weir.kernel.effects import JobOutcome
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch
 from weir.spark.session import LazySession
@@ -83,12 +83,18 @@ def gil_holder(directory: str, seconds: float) -> Callable[[dict[str, Any]], dic
     return hold
 
 
-def run(session: LazySession, directory: Path, add: Callable[[Any], Any], **timeouts: Any) -> RunningJob:
+def run(
+    session: LazySession, directory: Path, add: Callable[[Any], Any], recovery: Strategy = Strategy.REGIONAL, **timeouts: Any
+) -> RunningJob:
     job = Job("stuck")
     rows = job.read(sources.generator({"n": sources.row_index()}, rows=ROWS, rate=RATE, splits=2), uid="rows")
     add(rows).write(sinks.parquet(directory / "output"), uid="out")
     settings = RunOptions(
-        str(directory / "checkpoints"), interval_ms=200, by_value=[sys.modules[__name__]], timeouts=Timeouts(**timeouts)
+        str(directory / "checkpoints"),
+        interval_ms=200,
+        by_value=[sys.modules[__name__]],
+        timeouts=Timeouts(**timeouts),
+        recovery=recovery,
     )
     return launch(job, settings, session=session)
 
@@ -134,11 +140,13 @@ def test_a_slot_with_a_hung_blocking_call_is_replaced_after_the_call_timeout(ses
     assert "function request (test_stuck_slots.py:" in recovery.reason
 
 
-def test_a_job_with_a_hung_blocking_call_recovers_from_the_loss_of_another_slot(session: LazySession, tmp_path: Path) -> None:
+def test_a_full_recovery_from_the_loss_of_a_slot_replaces_a_slot_with_a_hung_blocking_call(
+    session: LazySession, tmp_path: Path
+) -> None:
     def add(rows: Any) -> Any:
         return rows.map_batches(hung_client(str(tmp_path)), blocking=True, uid="ask")
 
-    running = run(session, tmp_path, add, call_timeout_ms=None)
+    running = run(session, tmp_path, add, Strategy.FULL, call_timeout_ms=None)
     killed = None
     while (result := running.wait(0.05)) is None:
         hung = tmp_path / "hung"
@@ -149,10 +157,23 @@ def test_a_job_with_a_hung_blocking_call_recovers_from_the_loss_of_another_slot(
                 os.kill(killed, signal.SIGKILL)
     assert killed is not None
     check(result, tmp_path)
-    # The driver and the other slot detect the loss at the same time. The report that arrives first becomes the reason of
-    # the recovery.
-    (reason,) = (recovery.reason for recovery in result.progress.recoveries)
-    assert f"(pid {killed}) was lost" in reason or re.fullmatch(r"the data connection to slot \d was lost: .*", reason)
+    (recovery,) = result.progress.recoveries
+    assert f"(pid {killed}) was lost" in recovery.reason and recovery.strategy is Strategy.FULL
+
+
+def test_a_killed_slot_is_replaced_while_the_other_slot_continues(session: LazySession, tmp_path: Path) -> None:
+    running = run(session, tmp_path, lambda rows: rows)
+    while not running.progress().completed_total:
+        assert running.wait(0.05) is None
+    killed, other = slot_processes()[-2:]
+    os.kill(killed, signal.SIGKILL)
+    while not running.progress().recoveries:
+        assert other in slot_processes() and running.wait(0.05) is None
+    result = finished(running, tmp_path)
+    (recovery,) = result.progress.recoveries
+    assert f"(pid {killed}) was lost" in recovery.reason
+    assert (recovery.strategy, recovery.generation) == (Strategy.REGIONAL, 1)
+    assert result.progress.records == ROWS
 
 
 def test_a_slot_that_holds_the_gil_for_30_s_is_not_replaced_with_the_default_timeouts(

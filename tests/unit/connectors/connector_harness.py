@@ -19,6 +19,7 @@ def make_context(
     subtask: int = 0,
     parallelism: int = 1,
     generation: int = 1,
+    attempt: int = 0,
     batch_rows: int = 65_536,
     job: str = "job",
     uid: str = "op",
@@ -36,6 +37,7 @@ def make_context(
         generation=Generation(generation),
         batch_rows=batch_rows,
         restored_checkpoint=restored,
+        attempt=attempt,
         buffer_ns=buffer_ns,
     )
 

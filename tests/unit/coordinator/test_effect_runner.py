@@ -131,7 +131,7 @@ def test_a_checkpoint_whose_channels_have_two_different_ends_is_aborted() -> Non
     pending.snapshots |= {SubtaskId(0, 0): sender, SubtaskId(1, 0): receiver}
     runner.submit(WriteManifest(Generation(1), pending, {}))
     (call,) = [call for call in master.calls if call[0] == "on_manifest_failed"]
-    assert "channel e0:0>0, the next data frame of the sender is number 5, but the receiver expects number 4" in call[3]
+    assert "channel e0:0>0, the next row of the sender is number 5, but the receiver expects number 4" in call[3]
 
 
 def test_an_unexpected_exception_of_the_job_log_is_reported_as_a_failed_append() -> None:

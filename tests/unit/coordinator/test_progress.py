@@ -54,6 +54,14 @@ def test_after_a_recovery_the_records_continue_from_the_restored_checkpoint() ->
     assert run.read(TWO, 1, 2) == 903
 
 
+def test_the_records_of_a_replaced_slot_continue_from_the_restored_checkpoint() -> None:
+    run = Run(restored=1_000)
+    assert run.read(ONE, 500, 500) == 2_000
+    run.progress.on_report(Report.replacing(ONE, SlotIndex(1), CheckpointId(1), records=400))
+    assert run.progress.snapshot().records == 1_900
+    assert run.read(ONE, 600, 7) == 2_007
+
+
 def test_the_records_are_at_least_those_of_the_newest_checkpoint() -> None:
     run = Run(restored=100)
     run.read(ONE, 10)

@@ -42,6 +42,15 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
     return compile_graph(LogicalGraph("job", operators), slots=slots)
 
 
+def graph_without_shuffles(slots: int) -> PhysicalGraph:
+    """Return the graph source -> sink, with one chain and no channels."""
+    operators = (
+        LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, ""),
+        LogicalOperator(SINK, "sink", OperatorKind.SINK, (Input(SOURCE),), COLUMNS, ""),
+    )
+    return compile_graph(LogicalGraph("job", operators), slots=slots)
+
+
 def snapshot(
     of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False, records: int = 0
 ) -> SubtaskSnapshot:
@@ -98,7 +107,7 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
         pending.snapshots[subtask] = snapshot(of, subtask, checkpoint=7)
     assigner = SplitAssigner((split_list("split0", "split1", "rest"),))
     for subtask in range(2):
-        assigner.request(subtask)
+        assigner.request(subtask, CheckpointId(1))
     pending.channels = channels_of(pending.ordered_snapshots())
     return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from kernel_cases import SOURCE, graph, register, restore_point, snapshot, split_list
+import pytest
+from kernel_cases import SOURCE, graph, graph_without_shuffles, register, restore_point, snapshot, split_list
 
+from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit
-from weir.kernel.config import CheckpointConfig, RestartConfig
+from weir.kernel.config import CheckpointConfig, RestartConfig, Strategy
 from weir.kernel.effects import (
     AppendLog,
     Commit,
+    DiscardOutput,
     Discover,
     DropSlot,
     Effect,
@@ -41,6 +44,7 @@ from weir.protocol.messages import (
     FromSlot,
     Heartbeat,
     Lease,
+    NotifyCheckpointAborted,
     NotifyCheckpointPublished,
     RequestSplit,
     Restoring,
@@ -51,8 +55,10 @@ from weir.protocol.messages import (
     SubtaskFailed,
     TriggerCheckpoint,
 )
+from weir.protocol.snapshots import Split
 
 T = TypeVar("T")
+ONE = Generation(1)
 SLOTS = 2
 SPLITS = split_list("split0", "split1")
 CONFIG = JobConfig(
@@ -84,8 +90,15 @@ def triggered(effects: Sequence[Effect]) -> list[str]:
 class Job:
     """A job master, and methods that simulate the answers of the coordinator and the slots."""
 
-    def __init__(self, config: JobConfig = CONFIG, *, splits: SplitList = SPLITS, every_ms: int | None = None) -> None:
-        self.graph = graph(SLOTS)
+    def __init__(
+        self,
+        config: JobConfig = CONFIG,
+        *,
+        splits: SplitList = SPLITS,
+        every_ms: int | None = None,
+        of: PhysicalGraph | None = None,
+    ) -> None:
+        self.graph = of or graph(SLOTS)
         self.splits = splits
         self.subtasks = tuple(self.graph.subtasks())
         self.master = JobMaster(
@@ -870,3 +883,153 @@ def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:
         Finish, job.observe(job.master.on_prepare_failed("the output belongs to another job", "SinkError", False, 1))
     )
     assert finish.outcome is JobOutcome.FAILED
+
+
+# ---- replacement of single slots -------------------------------------------------------------------
+
+
+def independent(config: JobConfig = CONFIG, **options: Any) -> Job:
+    """Return a running job of two slots that exchange no records. Each slot reads a split."""
+    job = Job(config, of=graph_without_shuffles(SLOTS), **options).running()
+    for slot in range(SLOTS):
+        job.receive(slot, RequestSplit(job.generation, SOURCE, slot))
+    return job
+
+
+def lose(job: Job, slot: int, now_ms: int = 0) -> list[Effect]:
+    return job.observe(job.master.on_slot_lost(register(slot).incarnation, "the connection closed", now_ms))
+
+
+def assigned(effects: Sequence[Effect]) -> list[tuple[int, Split | None]]:
+    return [(message.subtask, message.split) for message in sent(AssignSplit, effects)]
+
+
+def test_a_lost_slot_that_exchanges_no_records_is_replaced_while_the_other_slots_continue() -> None:
+    job = independent()
+    job.observe(job.master.savepoint(0))
+    job.completed(1, records=7)
+    effects = lose(job, 0)
+    assert [report.text for report in only(Report, effects)] == ["slot 0 (pid 0) was lost: the connection closed"]
+    assert not only(Send, effects) and job.master.phase is JobPhase.RUNNING
+
+    effects = job.receive(2, register(2))
+    (deploy,) = only(Send, effects)[1:]
+    assert deploy.to == register(2).incarnation and isinstance(deploy.message, Deploy)
+    assert (deploy.message.slot, deploy.message.attempt, deploy.message.restored_checkpoint) == (0, 1, 1)
+    assert only(DiscardOutput, effects) == [DiscardOutput(ONE, SlotIndex(0), 1, CheckpointId(1))]
+    (replacing,) = only(Report, effects)
+    assert (replacing.kind, replacing.slot, replacing.records) == (ReportKind.REPLACING, 0, 7)
+
+    effects = job.receive(2, Deployed(ONE), 40)
+    assert only(Send, effects) == [Send(register(2).incarnation, Start(ONE))]
+    (recovered,) = only(Report, effects)
+    assert (recovered.kind, recovered.strategy, recovered.value_ms) == (ReportKind.RECOVERED, Strategy.REGIONAL, 40)
+    assert assigned(job.receive(2, RequestSplit(ONE, SOURCE, 0))) == [(0, Split("split0", "payload of split0", 3, 0))]
+
+
+def test_a_slot_is_replaced_from_the_start_if_no_checkpoint_is_completed() -> None:
+    job = independent()
+    lose(job, 1)
+    effects = job.receive(2, register(2))
+    (deploy,) = sent(Deploy, effects)
+    assert (deploy.slot, deploy.attempt, deploy.restored_checkpoint, deploy.operators) == (1, 1, None, ())
+    job.receive(2, Deployed(ONE))
+    assert assigned(job.receive(2, RequestSplit(ONE, SOURCE, 1))) == [(1, SPLITS.splits[1])]
+
+
+def test_the_splits_of_a_slot_that_is_lost_twice_are_assigned_once() -> None:
+    job = independent()
+    job.observe(job.master.savepoint(0))
+    job.completed(1)
+    for lost, replacement, now_ms in ((0, 2, 0), (2, 3, 100)):
+        lose(job, lost)
+        job.receive(replacement, register(replacement), now_ms)
+        job.receive(replacement, Deployed(ONE), now_ms)
+    answers = [assigned(job.receive(3, RequestSplit(ONE, SOURCE, 0))) for _ in range(2)]
+    assert answers == [[(0, Split("split0", "payload of split0", 3, 0))], [(0, None)]]
+
+
+def test_another_slot_that_waits_for_a_split_gets_the_split_of_a_lost_slot() -> None:
+    job = independent(splits=split_list("split0", "split1", known=2), every_ms=50)
+    assert assigned(job.receive(1, RequestSplit(ONE, SOURCE, 1))) == []
+    lose(job, 0)
+    assert assigned(job.receive(2, register(2))) == [(1, SPLITS.splits[0])]
+
+
+def test_no_checkpoint_is_pending_or_triggered_during_a_replacement() -> None:
+    job = independent(replace(CONFIG, slots_timeout_ms=None))
+    job.observe(job.master.savepoint(0))
+    effects = lose(job, 0)
+    assert sent(NotifyCheckpointAborted, effects) == [NotifyCheckpointAborted(ONE, CheckpointId(1))]
+    assert [send.to for send in only(Send, effects)] == [register(1).incarnation]
+    job.master.checkpoint(10)
+    job.receive(1, Heartbeat(1), 1_900)
+    assert job.master.trigger_ms is None and not triggered(job.observe(job.master.tick(1_900)))
+    job.receive(2, register(2), 1_910)
+    job.receive(2, Deployed(ONE), 1_920)
+    assert triggered(job.observe(job.master.tick(1_930))) == ["manual"]
+
+
+def test_a_replacement_waits_until_it_is_known_whether_a_checkpoint_is_completed() -> None:
+    job = independent()
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(ONE, CheckpointId(1), (), CheckpointStatistics(), 0))
+    assert not sent(NotifyCheckpointAborted, lose(job, 0))
+    assert not sent(Deploy, job.receive(2, register(2)))
+    (deploy,) = sent(Deploy, job.log_created())
+    assert (deploy.slot, deploy.restored_checkpoint) == (0, 1)
+
+
+def test_a_failed_slot_whose_process_is_alive_is_cancelled_and_deployed_again() -> None:
+    job = independent()
+    effects = job.receive(0, SubtaskFailed(ONE, None, "ValueError", "bad record", restartable=True))
+    assert only(Send, effects) == [Send(register(0).incarnation, CancelSubtasks(ONE, 0))]
+    assert job.receive(0, SubtaskFailed(ONE, None, "ValueError", "bad record", restartable=True)) == []
+    assert job.receive(0, RequestSplit(ONE, SOURCE, 0)) == [], "the attempt is cancelled"
+    (deploy,) = sent(Deploy, job.receive(0, Cancelled(ONE)))
+    assert (deploy.slot, deploy.attempt) == (0, 1)
+
+
+def test_a_failed_slot_that_does_not_cancel_in_time_is_dropped() -> None:
+    job = independent()
+    job.receive(2, register(2))
+    job.receive(0, SubtaskFailed(ONE, None, "ValueError", "bad record", restartable=True))
+    effects = job.observe(job.master.tick(100))
+    assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(0).incarnation]
+    (deploy,) = sent(Deploy, job.observe(job.master.tick(110)))
+    assert (deploy.slot, deploy.attempt) == (0, 1), "the spare slot replaces it"
+
+
+def test_the_job_recovers_fully_if_a_replacement_fails() -> None:
+    job = independent()
+    lose(job, 0)
+    job.receive(2, register(2))
+    effects = lose(job, 2)
+    assert job.master.phase is JobPhase.CANCELLING
+    assert only(Send, effects) == [Send(register(1).incarnation, CancelSubtasks(ONE))]
+
+
+@pytest.mark.parametrize("config", [replace(CONFIG, recovery=Strategy.FULL), CONFIG])
+def test_the_job_recovers_fully_if_recovery_is_full_or_slots_exchange_records(config: JobConfig) -> None:
+    job = independent(config) if config.recovery is Strategy.FULL else Job(config).running()
+    assert sent(CancelSubtasks, lose(job, 0)) == [CancelSubtasks(ONE)]
+    assert job.master.phase is JobPhase.CANCELLING
+
+
+def test_a_job_without_a_slot_for_a_replacement_fails_after_the_slots_timeout() -> None:
+    job = independent()
+    lose(job, 0)
+    job.receive(1, Heartbeat(1), 290)
+    (finish,) = only(Finish, job.observe(job.master.tick(300)))
+    assert "only 1 of 2 slots registered in 0.3 s" in finish.reason
+
+
+def test_replacements_count_as_restarts() -> None:
+    job = independent()
+    for slot in (0, 2):
+        lose(job, slot)
+        job.receive(slot + 2, register(slot + 2), 200)
+        job.receive(slot + 2, Deployed(ONE), 200)
+    (finish,) = only(Finish, lose(job, 4, 200))
+    assert finish.reason.startswith("failed after 2 restarts without a completed checkpoint")

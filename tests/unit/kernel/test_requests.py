@@ -95,9 +95,9 @@ def test_a_split_assigner_contains_the_unread_splits_of_the_checkpoint_and_all_n
     lists = {SOURCE: (split_list("split0", "split1", "rest"),), NEW: (split_list("fresh"),)}
     assigners = preparation(restore_point(GRAPH)).assigners(lists)
     assert assigners.keys() == {SOURCE, NEW}
-    assigned = [one.split and one.split.id for _ in range(4) for one in assigners[SOURCE].request(0)]
+    assigned = [one.split and one.split.id for _ in range(4) for one in assigners[SOURCE].request(0, CheckpointId(1))]
     assert assigned == ["split0", "split1", "rest", None]
-    assert assigners[NEW].request(1) == [Assignment(1, lists[NEW][0].splits[0])]
+    assert assigners[NEW].request(1, CheckpointId(1)) == [Assignment(1, lists[NEW][0].splits[0])]
 
 
 # ---- commits -----------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ def test_a_rescale_restores_an_emitted_watermark_only_if_all_subtasks_had_emitte
 
 
 def requested(assigner: SplitAssigner, count: int) -> list[Split | None]:
-    return [one.split for _ in range(count) for one in assigner.request(0)]
+    return [one.split for _ in range(count) for one in assigner.request(0, CheckpointId(1))]
 
 
 LIST = split_list(*(f"split{number}" for number in range(9)))

@@ -66,6 +66,12 @@ def deployed(slots: SlotTable) -> tuple[Deployment, list[Slot], list[Effect]]:
     return deployment, allocated, sends
 
 
+def run(deployment: Deployment, slots: list[Slot]) -> None:
+    for slot in slots:
+        deployment.on_deployed(slot)
+    deployment.start(slots, ONE)
+
+
 def test_every_slot_is_deployed_with_its_index_and_all_peers() -> None:
     _, allocated, sends = deployed(table(2))
     messages = [send.message for send in sends if isinstance(send, Send) and isinstance(send.message, Deploy)]
@@ -79,7 +85,7 @@ def test_slots_start_only_after_all_slots_have_confirmed_their_deployment() -> N
     assert not deployment.on_deployed(first)
     assert not deployment.on_deployed(first), "a repeated answer of a slot is counted once"
     assert deployment.on_deployed(second)
-    assert deployment.start(ONE) == [Send(slot.incarnation, Start(ONE)) for slot in (first, second)]
+    assert deployment.start([first, second], ONE) == [Send(slot.incarnation, Start(ONE)) for slot in (first, second)]
     assert {first.phase, second.phase} == {SlotPhase.RUNNING}
 
 
@@ -105,6 +111,8 @@ def test_a_slot_is_removed_if_it_does_not_confirm_a_cancel() -> None:
 
 def test_spare_slots_receive_no_messages() -> None:
     deployment, allocated, _ = deployed(table(3))
+    assert deployment.broadcast(Stop("over")) == [], "no slot runs yet"
+    run(deployment, allocated)
     to_allocated_slots = [Send(slot.incarnation, Stop("over")) for slot in allocated]
     assert len(to_allocated_slots) == 2
     assert deployment.broadcast(Stop("over")) == to_allocated_slots
@@ -113,6 +121,7 @@ def test_spare_slots_receive_no_messages() -> None:
 
 def test_messages_for_sources_are_sent_only_to_slots_that_run_a_source_subtask() -> None:
     slots = table(2)
-    _, (first, _), _ = deployed(slots)
+    deployment, (first, second), _ = deployed(slots)
+    run(deployment, [first, second])
     one_source = Deployment(slots, graph(1), [SOURCE])
     assert one_source.send_to_sources(Stop("over")) == [Send(first.incarnation, Stop("over"))]

@@ -14,6 +14,7 @@ from weir.kernel.split_assigner import (
     SplitDiscovery,
     SplitList,
 )
+from weir.protocol.ids import CheckpointId
 from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.snapshots import OperatorSnapshot, Split
 
@@ -33,17 +34,20 @@ def finished(state: AssignerState, *unfinished: Split) -> AssignerState:
 
 def test_a_request_waits_until_a_split_is_discovered() -> None:
     assigner, found = growing(), split_list("a", "b", known={"files": 2})
-    assert [assigner.request(subtask) for subtask in (1, 0, 2)] == [[], [], []]
-    assert assigner.discovered({"files": 0}, None) == []
-    assert assigner.discovered(found.known, found) == [Assignment(1, found.splits[0]), Assignment(0, found.splits[1])]
+    assert [assigner.request(subtask, CheckpointId(1)) for subtask in (1, 0, 2)] == [[], [], []]
+    assert assigner.discovered({"files": 0}, None, CheckpointId(1)) == []
+    assert assigner.discovered(found.known, found, CheckpointId(1)) == [
+        Assignment(1, found.splits[0]),
+        Assignment(0, found.splits[1]),
+    ]
     assert (assigner.known, assigner.end, assigner.unassigned) == (found.known, 2, 0)
-    assert assigner.stop_growing() == [Assignment(2, None)]
+    assert assigner.stop_growing(CheckpointId(1)) == [Assignment(2, None)]
 
 
 def test_splits_of_all_lists_are_assigned_in_the_order_of_their_discovery() -> None:
     lists = (split_list("a", "b"), split_list(first=2, known="0"), split_list("c", first=2), split_list("d", "e", first=3))
     assigner = growing(*lists)
-    answers = [one.split for _ in range(5) for one in assigner.request(0)]
+    answers = [one.split for _ in range(5) for one in assigner.request(0, CheckpointId(1))]
     assert answers == [split for one in lists for split in one.splits]
     assert [split and split.index for split in answers] == [0, 1, 2, 3, 4]
 
@@ -52,18 +56,18 @@ def test_the_state_of_a_manifest_contains_only_split_lists_that_a_restore_needs(
     lists = (split_list("a", "b"), split_list("c", first=2), split_list("d", first=3), split_list(first=4, known="4"))
     assigner = growing(*lists)
     for _ in range(3):
-        assigner.request(0)
+        assigner.request(0, CheckpointId(1))
     begun = Split("b", None, 7, 1)
     assert finished(assigner.snapshot(), begun).split_lists == tuple(lists[at].reference for at in (0, 2, 3))
     state = finished(assigner.snapshot())
     assert (state.split_lists, state.finished, state.next) == ((lists[2].reference, lists[3].reference), 3, 3)
 
     newest = split_list("e", first=4, known="5")
-    assigner.discovered("5", newest)
-    assigner.forget_lists(state.split_lists)
+    assigner.discovered("5", newest, CheckpointId(1))
+    assigner.on_completed(CheckpointId(1), state.split_lists)
     kept = tuple(one.reference for one in (lists[2], lists[3], newest))
     assert assigner.snapshot() == AssignerState((), 3, kept, 3)
-    assert [one.split and one.split.id for _ in range(2) for one in assigner.request(0)] == ["d", "e"]
+    assert [one.split and one.split.id for _ in range(2) for one in assigner.request(0, CheckpointId(1))] == ["d", "e"]
 
 
 def test_a_restored_assigner_finds_the_payload_of_a_split_in_any_list() -> None:
@@ -71,7 +75,7 @@ def test_a_restored_assigner_finds_the_payload_of_a_split_in_any_list() -> None:
     state = AssignerState((Split("c", None, 3, 7),), 8, tuple(one.reference for one in lists), 9)
     assigner = SplitAssigner.restored(state, [Split("b", None, 5, 1)], lists)
     assert (assigner.known, assigner.unassigned) == ("10", 3)
-    answers = [one.split for _ in range(4) for one in assigner.request(0)]
+    answers = [one.split for _ in range(4) for one in assigner.request(0, CheckpointId(1))]
     assert answers == [Split("b", "payload of b", 5, 1), Split("c", "payload of c", 3, 7), lists[2].splits[0], None]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
+from weir.kernel.config import Strategy
 from weir.kernel.effects import Finish, JobOutcome, Report
 from weir.kernel.job import JobPhase
 from weir.link.reporter import SAMPLE_EVERY_MS, Reporter
@@ -149,6 +150,19 @@ def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_i
         RunStateChanged(DriverState.RESTARTING, TWO, "slot 1 was lost"),
         RunStateChanged(DriverState.RUNNING, TWO),
         Recovered(TWO, "slot 1 was lost", 150),
+    ]
+
+
+def test_a_job_whose_slot_is_replaced_stays_running_and_the_reason_names_the_slot(recorder: Recorder) -> None:
+    running(recorder)
+    recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
+    recorder.reporter.on_report(Report.replacing(ONE, SlotIndex(1), SEVEN, records=0))
+    recorder.reporter.on_report(Report.recovered(ONE, SEVEN, took_ms=150, strategy=Strategy.REGIONAL))
+    assert recorder.new_events() == [
+        FailureOccurred(ONE, "slot 1 was lost"),
+        RunStateChanged(DriverState.RUNNING, ONE, "slot 1 restores checkpoint 7, the other slots continue"),
+        Recovered(ONE, "slot 1 was lost", 150, "regional"),
+        RunStateChanged(DriverState.RUNNING, ONE, ""),
     ]
 
 

@@ -250,6 +250,7 @@ class Bench:
         started: bool = True,
         restored: CheckpointId | None = None,
         operators: tuple[RestoredOperator, ...] = (),
+        attempt: int = 0,
     ) -> Bench:
         new = plan_restore(self.graph, None)[0]
         senders = [
@@ -269,6 +270,7 @@ class Bench:
                 ended,
                 CheckpointId(1),
                 watermarks,
+                attempt,
             )
         )
         if started:

@@ -769,6 +769,16 @@ def test_a_deploy_message_that_arrives_after_the_cancel_of_its_generation_has_no
     assert bench.runtime.generation == 4
 
 
+def test_a_cancelled_attempt_is_deployed_again_with_the_next_attempt_of_its_generation() -> None:
+    bench = Bench(ListSource([]), Collecting()).deploy(generation=3)
+    bench.runtime.on_control(CancelSubtasks(Generation(3), 0))
+    assert bench.messages(Cancelled) == [Cancelled(Generation(3))]
+    bench.deploy(generation=3)
+    assert bench.runtime.generation is None
+    bench.deploy(generation=3, attempt=1)
+    assert bench.runtime.generation == 3
+
+
 def test_a_source_that_is_restored_as_ended_requests_no_split() -> None:
     keyed = Collecting()
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput, is_ancestor
 from weir.connectors.files.fenced_directory import FencedDirectory
 from weir.connectors.files.file_system import FileSystem, sink_error
-from weir.connectors.files.output_layout import OutputLayout, PartName, epoch_name, parse_epoch_name, staging_attempt
+from weir.connectors.files.output_layout import OutputLayout, PartName, StagedFile, epoch_name, parse_epoch_name
 from weir.errors import ProtocolError, SinkError
 from weir.kernel.checkpoints import CommitPermit
 from weir.protocol import codec
@@ -204,13 +204,28 @@ class DirectoryCommitter(Committer):
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         with self._changing(before, "removing staged output of uncompleted checkpoints"):
             for name in self._file_system.list(self._layout.staging):
-                attempt = staging_attempt(name)
+                staged = StagedFile.parse(name)
                 # Delete staged files of every checkpoint, because a zombie may have staged output for an old checkpoint after the
                 # last abort. The staging directory contains no output of completed checkpoints, because that output is already
                 # published or revoked.
-                if attempt is not None and attempt < before:
+                if staged is not None and staged.attempt < before:
                     self._file_system.unlink(os.path.join(self._layout.staging, name))
             self._remove_old_receipts(before)
+
+    def discard(self, writer: int, attempt: Attempt, *, after: CheckpointId) -> None:
+        try:
+            for name in self._file_system.list(self._layout.staging):
+                staged = StagedFile.parse(name)
+                if (
+                    staged is not None
+                    and staged.writer == writer
+                    and staged.attempt.generation == attempt.generation
+                    and staged.attempt < attempt
+                    and (staged.checkpoint is None or staged.checkpoint > after)
+                ):
+                    self._file_system.unlink(os.path.join(self._layout.staging, name))
+        except OSError as error:
+            raise sink_error("removing staged output of a replaced slot", self._layout.out, error) from error
 
     def _remove_old_receipts(self, attempt: Attempt) -> None:
         """Delete all receipts except the newest RECEIPTS_MAX. Also delete incomplete receipts and temporary names that remain

@@ -71,13 +71,23 @@ def staged_name(part: PartName, open_file: str) -> str:
     return f"{final}~{open_file.partition('~')[2].partition('.')[0]}.{extension}"
 
 
-def staging_attempt(name: str) -> Attempt | None:
-    """Return the attempt that wrote an open or pre-committed file. Return None for any other file name."""
-    opened = _OPEN.fullmatch(name)
-    if opened is not None:
-        return Attempt(Generation(int(opened[1])), int(opened[2] or 0))
-    part = PartName.parse(name)
-    return None if part is None else part.attempt
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """What the name of a file in the staging directory says. ``checkpoint`` is None for a file that is still being written."""
+
+    attempt: Attempt
+    writer: int
+    checkpoint: CheckpointId | None = None
+
+    @staticmethod
+    def parse(name: str) -> StagedFile | None:
+        """Return None if no writer has created the file."""
+        opened = _OPEN.fullmatch(name)
+        if opened is not None:
+            generation, attempt, writer = (int(number or 0) for number in opened.groups())
+            return StagedFile(Attempt(Generation(generation), attempt), writer)
+        part = PartName.parse(name)
+        return None if part is None else StagedFile(part.attempt, part.writer, part.checkpoint)
 
 
 def epoch_name(checkpoint: CheckpointId) -> str:

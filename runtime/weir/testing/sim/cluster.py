@@ -143,8 +143,10 @@ class Cluster:
 
     def join(self, slot: SimSlot, deploy: Deploy) -> None:
         mesh = self._meshes.setdefault((slot.driver.name, deploy.generation), {})
+        peers = {peer.slot for peer in deploy.peers}
         for index, peer in mesh.items():
-            self._link(slot, deploy.slot, peer, index)
+            if index in peers:
+                self._link(slot, deploy.slot, peer, index)
         mesh[deploy.slot] = slot
 
     def leave(self, slot: SimSlot) -> None:

@@ -24,18 +24,7 @@ from weir.coordinator.start import (
 from weir.errors import InputError, Retry
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import (
-    AppendLog,
-    Commit,
-    Discover,
-    DropSlot,
-    Effect,
-    Finish,
-    Prepare,
-    Report,
-    Send,
-    WriteManifest,
-)
+from weir.kernel.effects import DropSlot, Effect, Finish, Report, Send, StorageEffect
 from weir.kernel.job import JobMaster, JobPhase
 from weir.kernel.slots import SlotPhase
 from weir.operators.base import SourceOperator
@@ -58,7 +47,7 @@ from weir.testing.sim.threads import SimExecutor, SimPool, Threads
 class DriverObserver(Protocol):
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None: ...
     def on_tick(self, driver: SimDriver) -> None: ...
-    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None: ...
+    def on_effect(self, driver: SimDriver, effect: StorageEffect) -> None: ...
     def on_report(self, driver: SimDriver, report: Report) -> None: ...
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None: ...
 
@@ -238,10 +227,6 @@ class SimDriver(Process):
                         self.cluster.checker.on_drop(*connected, reason)
                         connected[1].close(self)
                         self.cluster.replace(connected[0], reason)
-                case AppendLog() | WriteManifest() | Prepare() | Discover() | Commit():
-                    assert self._runner is not None
-                    self.cluster.checker.on_effect(self, effect)
-                    self._runner.submit(effect)
                 case Report():
                     self.progress.on_report(effect)
                     self.simulation.trace(f"{self.name} {effect.kind}: {effect.checkpoint or ''} {effect.text}")
@@ -251,6 +236,10 @@ class SimDriver(Process):
                     self.finish = effect
                     self.progress.on_finish(effect)
                     self.cluster.on_finished(self, effect)
+                case _:
+                    assert self._runner is not None
+                    self.cluster.checker.on_effect(self, effect)
+                    self._runner.submit(effect)
 
     def running_slots(self) -> list[SimSlot]:
         """Return the connected slots that run the current generation."""

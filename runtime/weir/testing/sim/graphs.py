@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.protocol.ids import OperatorUid
@@ -102,6 +102,24 @@ class GraphBuilder:
             )
         )
         return uid
+
+
+def without_shuffles(graph: LogicalGraph) -> LogicalGraph:
+    """Return the graph with FORWARD edges only, so that no slot exchanges records with another slot. Folds become maps."""
+
+    def changed(operator: LogicalOperator) -> LogicalOperator:
+        inputs = tuple(Input(one.operator) for one in operator.inputs)
+        is_fold = operator.kind is OperatorKind.AGGREGATE
+        return replace(
+            operator,
+            inputs=inputs,
+            parallelism=None,
+            kind=OperatorKind.MAP if is_fold else operator.kind,
+            stateful=operator.stateful and not is_fold,
+            config=None if is_fold else operator.config,
+        )
+
+    return replace(graph, operators=tuple(map(changed, graph.operators)))
 
 
 def transform(kind: OperatorKind, uid: str, identity: Identity) -> tuple[Identity, ...]:

@@ -9,11 +9,11 @@ from typing import Protocol
 from weir.errors import CheckpointError, ConfigError, Superseded
 from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import AppendLog, Commit, Discover, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
+from weir.kernel.effects import Finish, JobOutcome, Prepare, Report, ReportKind, StorageEffect, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import CheckpointCompleted, CheckpointPublished, GenerationStarted
 from weir.protocol.log_view import LogView
-from weir.protocol.messages import Cancelled, FromSlot, SubtaskFailed
+from weir.protocol.messages import Cancelled, CancelSubtasks, FromSlot, SubtaskFailed
 from weir.storage.layout import log_number
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import SHARE_BYTES_MIN, WINDOW_BYTES
@@ -89,6 +89,8 @@ class InvariantChecker:
         self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
         """For each generation, the time when its preparation started, and the restored checkpoint."""
         self._before: dict[int, _BeforeEntry] = {}
+        self.replaced = 0
+        """The number of slots that were replaced while the other slots continued."""
         self._is_put_back = False
         """Whether an older backup of the checkpoint directory was restored."""
         self.log = LogChecker(self._simulation)
@@ -102,7 +104,7 @@ class InvariantChecker:
 
     # ---- drivers -----------------------------------------------------------------------------------
 
-    def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Discover | Commit) -> None:
+    def on_effect(self, driver: SimDriver, effect: StorageEffect) -> None:
         if isinstance(effect, WriteManifest):
             key = (effect.generation, effect.pending.checkpoint)
             self._written.setdefault(key, effect)
@@ -125,6 +127,8 @@ class InvariantChecker:
                         f"{driver.name} reports checkpoint {report.checkpoint} as completed, but the log does not contain it"
                     )
                 pending.pop(report.checkpoint, None)
+            case ReportKind.REPLACING:
+                self.replaced += 1
             case _:
                 pass
 
@@ -218,6 +222,12 @@ class InvariantChecker:
             self._account_starts[slot.number] = (
                 deployment, [runtime.account._settled_ns for runtime in deployment.subtasks]
             )  # fmt: skip
+
+    def on_cancel(self, slot: SimSlot, message: CancelSubtasks) -> None:
+        """Check that only a failed slot is cancelled, if the other slots continue."""
+        deployment = slot.runtime._deployment
+        if message.attempt is not None and deployment is not None and not deployment.failed:
+            raise Violation(f"{slot.name} was cancelled alone, although it has not failed")
 
     def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None:
         """After this call, a subtask must not take a snapshot for ``checkpoint``."""
@@ -491,7 +501,7 @@ class InvariantChecker:
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
         # A restore can move a split to another subtask. Later records of the split can then overtake earlier records that are
         # still delayed in the old subtask.
-        restored = any(start.restored_from is not None for start in self.view.generations)
+        restored = self.replaced > 0 or any(start.restored_from is not None for start in self.view.generations)
         chains = HashChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
         for one in self._logical.operators:
             if one.kind is OperatorKind.SINK:

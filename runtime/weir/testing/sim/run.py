@@ -27,6 +27,8 @@ class RunResult:
     checkpoints: int
     trimmed: int
     """Number of deleted log entries."""
+    replaced: int
+    """Number of slots that were replaced while the other slots continued."""
     created_late: int
     """Number of late log entries. An entry is late if another entry with the same number was already trimmed."""
 
@@ -63,6 +65,7 @@ def run(seed: int, *, verbose: bool = False, wide: bool | None = None, scenario:
         log.view.generation,
         log.view.highest_checkpoint,
         log.trimmed,
+        cluster.checker.replaced,
         log.created_late,
     )
 

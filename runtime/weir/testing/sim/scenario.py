@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from weir.graph.logical import LogicalGraph
-from weir.kernel.config import NETWORK_BYTES, CheckpointConfig, RestartConfig
+from weir.kernel.config import NETWORK_BYTES, CheckpointConfig, RestartConfig, Strategy
 from weir.kernel.job import JobConfig
 from weir.protocol.ids import OperatorUid
-from weir.testing.sim.graphs import GraphBuilder, SourceShape
+from weir.testing.sim.graphs import GraphBuilder, SourceShape, without_shuffles
 from weir.testing.sim.simulation import MS
 from weir.testing.sim.storage import StorageFaults
 
@@ -202,6 +202,11 @@ def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
     )
     if is_wide:
         scenario = _with_wide_limits(scenario)
+    separate = random.Random(f"recovery {seed}")
+    if separate.random() < 0.15:
+        scenario = replace(scenario, logical=without_shuffles(logical))
+    if separate.random() < 0.2:
+        scenario = replace(scenario, config=replace(scenario.config, recovery=Strategy.FULL))
     scenario = _with_feasible_checkpoints(scenario)
     separate = random.Random(f"stalls {seed}")
     return _with_stalls(separate, scenario) if faults and separate.random() < 0.3 else scenario

@@ -96,7 +96,9 @@ class SimSinkWriter(SinkWriter):
         context = self._context
         prefix = f"staged/{context.uid}/g{context.generation}-c{checkpoint}-w{context.subtask}"
         path = self._storage.unique_name(prefix)
-        committable = Committable(context.job, context.uid, context.generation, checkpoint, context.subtask, path)
+        committable = Committable(
+            context.job, context.uid, context.generation, checkpoint, context.subtask, path, context.attempt
+        )
         return _SimEpoch(self._storage, self._port, committable, path, rows)
 
 
@@ -155,6 +157,13 @@ class SimCommitter(Committer):
 
         def doomed(committable: Committable) -> bool:
             return committable.sink == self._uid and committable.generation < before.generation
+
+        self._port.call(lambda: self._storage.discard_staged(doomed))
+
+    def discard(self, writer: int, attempt: Attempt, *, after: CheckpointId) -> None:
+        def doomed(one: Committable) -> bool:
+            is_older = one.generation == attempt.generation and one.attempt < attempt.number
+            return one.sink == self._uid and one.writer == writer and is_older and one.checkpoint > after
 
         self._port.call(lambda: self._storage.discard_staged(doomed))
 

@@ -14,6 +14,7 @@ from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
 from weir.protocol.messages import (
     Cancelled,
+    CancelSubtasks,
     Deploy,
     FromSlot,
     Heartbeat,
@@ -51,6 +52,7 @@ LAYOUT = JobLayout(JOB)
 class SlotObserver(Protocol):
     def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None: ...
     def on_deployed(self, slot: SimSlot) -> None: ...
+    def on_cancel(self, slot: SimSlot, message: CancelSubtasks) -> None: ...
     def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None: ...
     def on_turn(self, slot: SimSlot, turns: int) -> None: ...
 
@@ -177,6 +179,8 @@ class SimSlot(Process):
             return
         if self.cluster.scenario.serialise_messages:
             message = decode_to_slot(encode(message))  # type: ignore[arg-type]  # what the driver sent
+        if isinstance(message, CancelSubtasks):
+            self.cluster.checker.on_cancel(self, message)
         if isinstance(message, Deploy):
             self.simulation.step("deploy", f"{self.name} generation {message.generation}")
             self.deployed = message
@@ -255,7 +259,9 @@ class SimSlot(Process):
         self.cluster.join(self, deploy)
 
     def channels_ready(self) -> bool:
-        return self.deployed is not None and len(self._ready) == len(self.deployed.peers) - 1
+        return self.deployed is not None and len(self._ready) == sum(
+            peer.slot != self.deployed.slot for peer in self.deployed.peers
+        )
 
     def close_channels(self) -> None:
         self.cluster.leave(self)

@@ -100,15 +100,17 @@ class Output:
     def committer(self) -> DirectoryCommitter:
         return DirectoryCommitter(OutputLayout(self.out), self.file_system)
 
-    def sink(self, *, writer: int = 0, generation: int = 1, limits: FileLimits | None = None) -> SinkOperator:
+    def sink(self, *, writer: int = 0, generation: int = 1, attempt: int = 0, limits: FileLimits | None = None) -> SinkOperator:
         operator = SinkOperator(
             DirectoryWriter(OutputLayout(self.out), ParquetFormat(), limits or FileLimits(), self.file_system)
         )
-        operator.open(make_context(subtask=writer, parallelism=4, generation=generation))
+        operator.open(make_context(subtask=writer, parallelism=4, generation=generation, attempt=attempt))
         return operator
 
-    def stage(self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1) -> tuple[Committable, ...]:
-        sink = self.sink(writer=writer, generation=generation)
+    def stage(
+        self, values: Sequence[int], checkpoint: int, *, writer: int = 0, generation: int = 1, attempt: int = 0
+    ) -> tuple[Committable, ...]:
+        sink = self.sink(writer=writer, generation=generation, attempt=attempt)
         write(sink, values)
         return snapshot(sink, checkpoint)
 

@@ -120,6 +120,18 @@ def test_a_pre_commit_that_is_interrupted_at_any_operation_can_be_aborted() -> N
     )
 
 
+def test_the_staged_output_of_a_replaced_slot_is_deleted_unless_a_completed_checkpoint_contains_it(output: Output) -> None:
+    completed = output.stage([1], 1, writer=2)
+    output.stage([2], 2, writer=2)
+    write(output.sink(writer=2), [3])  # not pre-committed
+    others = [*output.stage([4], 2, writer=1), *output.stage([5], 2, writer=2, attempt=1)]
+    output.committer.discard(2, Attempt(Generation(1), 1), after=CheckpointId(1))
+    assert len(output.staged()) == 3
+    output.commit(completed)
+    output.commit(others)
+    assert output.visible() == [1, 4, 5] and output.staged() == []
+
+
 def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_undone() -> None:
     def prepare(output: Output) -> tuple[Committable, ...]:
         output.commit(output.stage([1], 1))

@@ -14,6 +14,7 @@ type Failure = Schemas['FailureRead'];
 /** How the job recovers from a failure, as text. */
 const RECOVERIES: Record<string, string> = {
   full: 'all subtasks restart from the last checkpoint',
+  regional: 'only the failed slot restarts from the last checkpoint',
   restart: 'a new driver starts from the last checkpoint',
   none: 'none, because the run ended',
 };
