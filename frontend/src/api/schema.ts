@@ -2140,8 +2140,8 @@ export interface components {
         };
         /**
          * FailureRead
-         * @description A failure of a job. `recovery` is the way in which the job recovered: `full` (in the same driver), `restart` (with another driver) or `none`
-         *     (the run ended). `recovery` is null if the outcome is not known yet.
+         * @description A failure of a job. `recovery` is the way in which the job recovered: `full` (all slots restored the checkpoint), `regional` (only the
+         *     failed slots restored it), `restart` (with another driver) or `none` (the run ended). `recovery` is null if the outcome is not known yet.
          */
         FailureRead: {
             /**
