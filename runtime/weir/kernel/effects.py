@@ -184,8 +184,9 @@ class Report:
 
     @classmethod
     def replacing(cls, generation: Generation, slot: SlotIndex, checkpoint: CheckpointId, *, records: int) -> Report:
-        """A slot is deployed again, while the other slots go on."""
-        text = f"slot {slot} restores checkpoint {checkpoint}, the other slots continue"
+        """A slot is deployed again, while the other slots go on. ``checkpoint`` is 0 if there is none."""
+        restores = f"restores checkpoint {checkpoint}" if checkpoint else "starts without state"
+        text = f"slot {slot} {restores}, and the other slots continue"
         return cls(ReportKind.REPLACING, text, checkpoint, generation, records=records, slot=slot)
 
     @classmethod

@@ -160,7 +160,7 @@ def test_a_job_whose_slot_is_replaced_stays_running_and_the_reason_names_the_slo
     recorder.reporter.on_report(Report.recovered(ONE, SEVEN, took_ms=150, strategy=Strategy.REGIONAL))
     assert recorder.new_events() == [
         FailureOccurred(ONE, "slot 1 was lost"),
-        RunStateChanged(DriverState.RUNNING, ONE, "slot 1 restores checkpoint 7, the other slots continue"),
+        RunStateChanged(DriverState.RUNNING, ONE, "slot 1 restores checkpoint 7, and the other slots continue"),
         Recovered(ONE, "slot 1 was lost", 150, "regional"),
         RunStateChanged(DriverState.RUNNING, ONE, ""),
     ]
