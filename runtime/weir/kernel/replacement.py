@@ -1,7 +1,8 @@
 """The replacement of single slots, while the other slots of the job go on.
 
 A slot can be replaced alone if it exchanges no records with other slots, because no other slot then depends on the records that it
-has sent since the restored checkpoint. (A slot that does must replay these records in their order, which Weir cannot do yet.)
+has sent since the restored checkpoint. Otherwise, its replacement would have to send these records again in their order, which Weir
+cannot do yet.
 
     WAITING -> DEPLOYING -> over
 
@@ -30,8 +31,6 @@ class Replacement:
     slot: SlotIndex
     since_ms: int
     phase: ReplacementPhase = ReplacementPhase.WAITING
-    warned: bool = False
-    """Whether the wait for a free slot has been reported."""
 
 
 class Replacements:
