@@ -55,7 +55,7 @@ def scenarios(root: Path) -> list[DemoScenario]:
             job=flights.job,
             name="flights",
             records="departures",
-            rate=80_000,
+            rate=30_000,
             input=inputs / "flights",
             output=outputs / "flights",
             make_input=write_flights,
