@@ -11,7 +11,8 @@ from tests.e2e.keyboard import Keyboard
 from tests.e2e.rig import NAME, OLGA, Rig
 
 TABS = (
-    "Overview", "Checkpoints", "Backpressure & alignment", "Recovery", "Exceptions", "Events", "Versions", "Configuration", "Runs",
+    "Overview", "Checkpoints", "Backpressure & alignment", "Recovery", "Exceptions", "Logs", "Events", "Versions", "Configuration",
+    "Runs",
 )  # fmt: skip
 
 

@@ -146,6 +146,7 @@ PAGES = (
         in_order(press("Restore from path…"), dialog("Restore orders from a path")),
     ),
     PageCase("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^No exceptions")),
+    PageCase("job-logs", "/jobs/{job}/logs", text("lines? loaded|^No lines yet$")),
     PageCase("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
     PageCase("job-versions", "/jobs/{job}/versions", text("^Uploaded|^Comment|^current$")),
     PageCase("job-configuration", "/jobs/{job}/configuration", text("^Current version$")),

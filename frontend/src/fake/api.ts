@@ -9,6 +9,7 @@ import { withActions } from './actions';
 import { checkpointDetail, checkpointSeries, latestRestore } from './checkpoints';
 import { addVersion, deploy, upload } from './specs';
 import { listResponse } from './lists';
+import { logResponse } from './logs';
 import { metricsOf, ratesOf } from './metrics';
 import { FakeProblem, iso, pinOf, type FakeCheckpoint, type FakeJob } from './model';
 import { ADMINISTRATION_ROUTES } from './administrationRoutes';
@@ -225,6 +226,11 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/runs/:id/graph'), 'view', ({ installation, ids }) => {
     const one = installation.jobs.find(({ runs }) => runs.some(({ id }) => id === Number(ids[0])));
     return one ? Response.json({ id: one.job.id, digest: String(one.job.id).padStart(64, '0'), graph: one.template.graph }) : problem(404, 'not-found', `Run ${ids[0]} does not exist.`);
+  }],
+  ['GET', apiPath('/runs/:id/log'), 'view', ({ installation, ids, query }) => {
+    const one = installation.jobs.find(({ runs }) => runs.some(({ id }) => id === Number(ids[0])));
+    const run = one?.runs.find(({ id }) => id === Number(ids[0]));
+    return one && run ? logResponse(one, run, Number(query.get('offset') ?? 0)) : problem(404, 'no-run', `Run ${ids[0]} does not exist.`);
   }],
   ['GET', apiPath('/checkpoints'), 'view', listAll('checkpoints', ({ checkpoints }) => checkpoints.map(({ body }) => body))],
   ['GET', apiPath('/checkpoints/:id'), 'view', (asked) => {

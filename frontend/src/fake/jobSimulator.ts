@@ -1,6 +1,7 @@
 /** Simulates jobs that take checkpoints, report metrics and execute operations. Time passes only when `advance` is called. */
 import type { Schemas } from '../api/types';
 import { simulateSnapshots } from './checkpoints';
+import { initialLog, writeEvent } from './logs';
 import { bottleneckOf } from './metrics';
 import { iso, type FakeCheckpoint, type FakeJob, type JobTemplate, type SubtaskSnapshot } from './model';
 import { Random } from './random';
@@ -95,6 +96,7 @@ export class JobSimulator {
       id: this.id, job_id: one.job.id, number, run_id: one.job.run?.id ?? null, run_event: byDriver ? number : null, kind, fields, at, received_at: at,
     });
     if (one.events.length > 2000) one.events.splice(0, 500);
+    if (byDriver) writeEvent(one, kind, fields, this.nowMs);
     for (const listener of this.listeners) listener(one);
   }
 
@@ -184,6 +186,7 @@ export class JobSimulator {
     job.desired_state = 'RUNNING';
     const number = (one.runs[0]?.number ?? 0) + 1;
     one.runs.unshift(this.#run(job.id, number, 'RUNNING', this.nowMs, cause, start));
+    one.logs.set(one.runs[0]!.id, initialLog(one.runs[0]!, []));
     job.run = briefOfRun(one.runs[0]!);
     this.#setState(one, 'RUNNING', 'healthy', '');
     one.nextTriggerMs = this.nowMs + 2_000;
@@ -212,11 +215,12 @@ export class JobSimulator {
       last_checkpoint: null, operation: null, actions: [], created_at: iso(beganMs - 86_400_000), updated_at: iso(beganMs),
     };
     const one: FakeJob = {
-      template, job, runs, specs: specsOf(id, beganMs, template), checkpoints: [], events: [], failures: [], plans: [], operations: [],
+      template, job, runs, specs: specsOf(id, beganMs, template), checkpoints: [], events: [], failures: [], plans: [], operations: [], logs: new Map(),
       nextTriggerMs: this.nowMs + this.random.between(500, 6_000),
     };
     if (template.lastCheckpointAgeS !== null) this.#addCheckpoints(one, this.nowMs - template.lastCheckpointAgeS * 1000);
     this.#addFailures(one, beganMs);
+    for (const run of runs) one.logs.set(run.id, initialLog(run, one.failures));
     const keep = this.nowMs;
     for (const { body } of [...one.checkpoints].reverse().slice(-20)) {
       this.nowMs = Date.parse(body.completed_at ?? body.failed_at!);

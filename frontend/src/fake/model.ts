@@ -54,6 +54,8 @@ export interface FakeJob {
   failures: Schemas['FailureRead'][];
   plans: Schemas['PlanRead'][];
   operations: Schemas['OperationRead'][];
+  /** The logs of runs by run id. */
+  logs: Map<number, string>;
   nextTriggerMs: number;
 }
 

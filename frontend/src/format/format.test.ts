@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { absolute, bytes, bytesPerSecond, clock, clockWithDate, count, pluralize, pluralizeShort, duration, NO_VALUE, percent, perSecond, relative } from '.';
+import { absolute, bytes, bytesPerSecond, clock, clockWithDate, clockWithMs, count, pluralize, pluralizeShort, duration, NO_VALUE, percent, perSecond, relative } from '.';
 
 describe('number formats', () => {
   it.each([
@@ -52,6 +52,12 @@ describe('time formats', () => {
     const times = ['2026-11-22T00:30:00Z', '2026-11-21T23:30:00Z', '2025-12-31T10:00:00Z'];
     expect(times.map((at) => clockWithDate(at, NOW, 'UTC'))).toEqual(['00:30:00', '11-21 23:30:00', '2025-12-31 10:00:00']);
     expect(clockWithDate('2026-11-21T23:30:00Z', NOW, 'Asia/Kolkata')).toBe('05:00:00');
+  });
+
+  it('the time of a log line includes milliseconds', () => {
+    expect(clockWithMs('2026-11-22T00:30:00.007Z', NOW, 'UTC')).toBe('00:30:00.007');
+    expect(clockWithMs('2026-11-21T23:30:00.250918Z', NOW, 'UTC')).toBe('11-21 23:30:00.250');
+    expect(clockWithMs(null, NOW)).toBe(NO_VALUE);
   });
 
   it('times with a zone other than UTC are parsed correctly', () => {

@@ -89,6 +89,12 @@ export function clock(moment: Moment, zone?: string): string {
   return absolute(moment, zone).split(' ')[1] ?? NO_VALUE;
 }
 
+/** Return a time for a log line: like `clockWithDate`, with milliseconds, such as `04:08:02.031`. */
+export function clockWithMs(moment: Moment, nowMs: number, zone?: string): string {
+  const at = toMs(moment);
+  return at === null ? NO_VALUE : `${clockWithDate(at, nowMs, zone)}.${String(Math.floor(at) % SECOND).padStart(3, '0')}`;
+}
+
 /** Return `04:08:02` for a time today, `11-20 04:08:02` for another day of this year, and `2025-11-20 04:08:02` for another year. */
 export function clockWithDate(moment: Moment, nowMs: number, zone?: string): string {
   const [day, time] = absolute(moment, zone).split(' ');

@@ -77,6 +77,8 @@ const wavefront: Tones<'waiting' | 'aligning' | 'snapshotted' | 'acknowledged'> 
   snapshotted: 'busy',
   acknowledged: 'good',
 };
+/** The levels of log lines. */
+const log: Tones<'debug' | 'info' | 'warning' | 'error' | 'critical'> = { debug: 'waiting', info: 'busy', warning: 'attention', error: 'bad', critical: 'bad' };
 /** How a subtask spends its time. */
 const time: Tones<'busy' | 'idle' | 'backpressured' | 'queued'> = {
   busy: 'busy',
@@ -97,7 +99,7 @@ const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledgi
 /** Tones by kind of state, as in `<StateChip kind="run" state="RUNNING" />`. */
 export const STATES = {
   run, desired, health, checkpoint, backpressure, spec, operation, plan, planPhase, alert, delivery, account, token, switched,
-  wavefront, time, phase,
+  wavefront, log, time, phase,
 } as const;
 export type StateKind = keyof typeof STATES;
 export type StateOf<Kind extends StateKind> = Extract<keyof (typeof STATES)[Kind], string>;

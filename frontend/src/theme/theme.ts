@@ -3,7 +3,7 @@ import { defaultTheme, type RaThemeOptions } from 'react-admin';
 import { PAPER, type Mode } from './states';
 
 export const FONT = '"Inter Variable", Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace';
+export const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace';
 
 /** The keyboard focus ring. MUI removes outlines and shows a ripple that is hard to see. */
 const ring = (colour: string, outlineOffset: number) => ({ '&.Mui-focusVisible, &:focus-visible': { outline: `2px solid ${colour}`, outlineOffset } });

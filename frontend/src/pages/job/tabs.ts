@@ -16,6 +16,7 @@ export const TABS: readonly JobTab[] = [
   { path: 'backpressure', label: 'Backpressure & alignment', Content: lazy(() => import('./backpressure')) },
   { path: 'recovery', label: 'Recovery', nested: true, Content: lazy(() => import('./recovery')) },
   { path: 'exceptions', label: 'Exceptions', Content: lazy(() => import('./exceptions')) },
+  { path: 'logs', label: 'Logs', Content: lazy(() => import('./logs')) },
   { path: 'events', label: 'Events', Content: lazy(() => import('./events')) },
   { path: 'versions', label: 'Versions', Content: lazy(() => import('./versions')) },
   { path: 'configuration', label: 'Configuration', Content: lazy(() => import('./configuration')) },

@@ -3,6 +3,7 @@ import { createContext, use } from 'react';
 
 import { unwrap, api } from '../../api/client';
 import type { Schemas } from '../../api/types';
+import { ROWS_MAX } from '../../data/contentRange';
 
 export type Job = Schemas['JobRead'];
 
@@ -21,6 +22,18 @@ export function useSpec() {
   return useQuery({
     queryKey: ['job', id, 'specs', spec_number],
     queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{number}', { params: { path: { job_id: id, number: spec_number } }, signal })),
+  });
+}
+
+/** Query the runs of the job, newest first. The query returns at most `ROWS_MAX` runs. */
+export function useRuns() {
+  const { id } = useJob();
+  return useQuery({
+    queryKey: ['job', id, 'runs'],
+    queryFn: ({ signal }) => {
+      const query = { filter: JSON.stringify({ job_id: id }), sort: JSON.stringify(['number', 'DESC']), range: `[0,${ROWS_MAX - 1}]` };
+      return unwrap(api.GET('/api/v1/runs', { params: { query }, signal }));
+    },
   });
 }
 
