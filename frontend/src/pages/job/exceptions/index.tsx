@@ -1,4 +1,6 @@
+import { Link } from '@mui/material';
 import { DataTable } from 'react-admin';
+import { Link as RouterLink } from 'react-router-dom';
 
 import type { Schemas } from '../../../api/types';
 import { duration, NO_VALUE } from '../../../format';
@@ -34,6 +36,7 @@ export default function Exceptions() {
         <DataTable.Col source="kind" disableSort render={(one: Failure) => (one.kind ? <code>{one.kind}</code> : NO_VALUE)} />
         <DataTable.Col source="reason" disableSort sx={{ overflowWrap: 'anywhere', maxWidth: 520 }} />
         <DataTable.Col label="Run" disableSort render={(one: Failure) => <><RunNumber of={one.run_id} />, generation {one.generation}</>} />
+        <DataTable.Col label="Log" disableSort sx={{ whiteSpace: 'nowrap' }} render={(one: Failure) => <LogLink of={one} />} />
         <DataTable.Col label="Recovery" disableSort render={(one: Failure) => <Recovery of={one} />} />
         <DataTable.Col align="right" source="downtime_ms" label="Downtime" render={(one: Failure) => duration(one.downtime_ms)} />
       </DataTable>
@@ -44,4 +47,9 @@ export default function Exceptions() {
 function Recovery({ of }: { of: Failure }) {
   if (of.recovery === null) return <StateChip kind="operation" state="RUNNING" label="recovering" />;
   return of.recovery === 'none' ? <StateChip kind="operation" state="FAILED" label={RECOVERIES.none} /> : <>{RECOVERIES[of.recovery] ?? of.recovery}</>;
+}
+
+/** A link to the log of the run at the time of the failure. */
+function LogLink({ of: { job_id, run_id, at } }: { of: Failure }) {
+  return <Link component={RouterLink} to={`/jobs/${job_id}/logs?${String(new URLSearchParams({ run: String(run_id), at }))}`}>View log</Link>;
 }

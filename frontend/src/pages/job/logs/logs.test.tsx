@@ -155,6 +155,21 @@ describe('the log of a run', () => {
 });
 
 describe('the log at the time of a failure', () => {
+  it('is linked from the list of exceptions, and marks the first line of the failure', async () => {
+    const { user } = await renderJob(1, '/exceptions');
+    await user.click((await screen.findAllByRole('link', { name: 'View log' }))[0]!);
+    const log = await list();
+    const marked = log.querySelectorAll('[aria-current=true]');
+    expect(marked).toHaveLength(1);
+    expect(marked[0]).toHaveTextContent('executor killed by the cluster manager');
+    expect(screen.getByText(/The marked line is the first line at or after /)).toBeVisible();
+    expect(screen.getByRole('switch', { name: 'Follow' })).not.toBeChecked();
+
+    await user.click(screen.getByRole('button', { name: 'Jump to end' }));
+    expect(await screen.findByRole('switch', { name: 'Follow' })).toBeChecked();
+    expect([...search().keys()]).toEqual(['run']);
+  });
+
   it('is found in a long log', async () => {
     const { installation, runId } = installationWith(manyLines(50_000));
     const rendered = await renderJob(1, `/logs?run=${runId}&at=${iso(AT + 20_000_000)}`, { installation });
