@@ -39,5 +39,7 @@ export default defineConfig({
     // Some tests render the whole application, and may share two cores with other processes.
     testTimeout: 60_000,
     isolate: false,
+    // By default, one of two cores would be idle.
+    maxWorkers: '100%',
   },
 });
