@@ -19,9 +19,11 @@ CHECKED := $(wildcard runtime/weir backend/weir_backend workers/weir_workers mig
 TYPED   := $(wildcard runtime/weir backend/weir_backend workers/weir_workers tools bench examples tests/e2e)
 QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
+# With these tests, make test would take longer than 20 minutes on two cores.
+STORIES     := tests/integration/demo/test_demo.py tests/integration/platform/test_life_of_a_job.py tests/integration/platform/test_rollback.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-load bench-small-files bench-restore bench-scale bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-quick test-integration test-stories test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-load bench-small-files bench-restore bench-scale bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -43,7 +45,7 @@ down: setup ## Suspend the live job of the demo and stop the platform
 demo-runtime: setup ## Run two jobs without a platform, kill a slot of each job, verify the result
 	@$(RUN) examples/demo_runtime.py $(ARGS)
 
-test: ## Run all tests: test-quick, then test-integration
+test: ## Run test-quick, then test-integration
 	$(MAKE) test-quick
 	$(MAKE) test-integration
 
@@ -52,7 +54,10 @@ test-quick: setup ## Run the tests of the web UI and the control plane, the unit
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 
 test-integration: setup ## Run the tests with a real Spark and a platform
-	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
+	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(addprefix --ignore ,$(STORIES)) $(ARGS))
+
+test-stories: setup ## Run long stories on a platform: the demo, the life of a job, rollbacks and their undo
+	$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --durations=10 $(STORIES) $(ARGS)
 
 test-runtime: setup ## Run the tests of the runtime, without the control plane
 	$(RUN) -m pytest -n $(TEST_WORKERS) tests/unit tests/sim $(ARGS)
