@@ -200,7 +200,7 @@ def test_the_channels_of_a_manifest_of_an_older_version_are_converted(manifest_f
     assert edge.idle is None and edge.ended is not None and edge.ended.unpack().tolist() == [0, 0, 1, 1]
     assert all(subtask.inputs == subtask.outputs == () for subtask in decoded.subtasks)
     value["subtasks"][3]["inputs"][0]["sequence"] += 1
-    with pytest.raises(ProtocolError, match="channel e3:0>1, the next data frame of the sender is number 1, but .* number 2"):
+    with pytest.raises(ProtocolError, match="channel e3:0>1, the next row of the sender is number 1, but .* number 2"):
         decode_manifest(json.dumps(value).encode())
 
 
