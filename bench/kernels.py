@@ -134,14 +134,14 @@ def words(rounds: int) -> None:
 
 
 def partitioners(batches: list[pa.RecordBatch], key: str, rounds: int) -> None:
-    for targets in (2, 4, 16):
-        sender = make_partitioner(Partitioning.HASH, batches[0].schema, (key,), targets, 128, 0, ROWS)
-        for batch in batches[:4]:
-            sender.add(batch)
-        print(
-            f"     partition by {key:<5} to {targets:>2} targets {millions_a_second(sender.add, batches, rounds):6.1f} M/s",
-            flush=True,
-        )
+    for partitioning, name in ((Partitioning.HASH, f"partition by {key}"), (Partitioning.REBALANCE, "rebalance")):
+        for targets in (2, 4, 16):
+            sender = make_partitioner(partitioning, batches[0].schema, (key,), targets, 128, 0, ROWS)
+            for batch in batches[:4]:
+                sender.add(batch)
+            print(
+                f"     {name:<18} to {targets:>2} targets {millions_a_second(sender.add, batches, rounds):6.1f} M/s", flush=True
+            )
 
 
 def main() -> None:

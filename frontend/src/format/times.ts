@@ -89,7 +89,7 @@ export function clock(moment: Moment, zone?: string): string {
   return absolute(moment, zone).split(' ')[1] ?? NO_VALUE;
 }
 
-/** Return a time for a log line: like `clockWithDate`, with milliseconds, such as `04:08:02.031`. */
+/** Format the time of a log line. The format is that of `clockWithDate` with milliseconds, such as `04:08:02.031`. */
 export function clockWithMs(moment: Moment, nowMs: number, zone?: string): string {
   const at = toMs(moment);
   return at === null ? NO_VALUE : `${clockWithDate(at, nowMs, zone)}.${String(Math.floor(at) % SECOND).padStart(3, '0')}`;

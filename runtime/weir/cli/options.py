@@ -81,8 +81,8 @@ BufferTimeoutOption = Annotated[
 RecoveryOption = Annotated[
     Strategy,
     typer.Option(
-        help="full: if a slot fails, all slots restore the last checkpoint. regional: only the failed slot, if it exchanges no records with "
-        "other slots."
+        help="full: if a slot fails, all slots restore the last checkpoint. regional: if slots exchange no records, only the failed slot "
+        "restores it."
     ),
 ]
 TIMEOUTS = {

@@ -218,11 +218,11 @@ class Committer(ABC):
         before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 
     def discard(self, writer: int, attempt: Attempt, *, after: CheckpointId) -> None:
-        """Delete the output that older attempts of ``writer`` have staged for checkpoints after ``after``, in the generation of
-        ``attempt``. ``writer`` is the index of a subtask.
+        """Delete the output that earlier attempts of a writer in the generation of ``attempt`` have staged for checkpoints after
+        ``after``. ``writer`` is the index of the writer's subtask, and ``attempt`` is its new attempt.
 
-        The coordinator calls this method while the generation runs, when it replaces a slot. No completed checkpoint contains the
-        output. Sinks whose staged output exists only in checkpoints do nothing. Raises SinkError. After an error, the output
+        The coordinator calls this method when it replaces a slot while the other slots continue. No completed checkpoint contains
+        the deleted output. Sinks whose staged output exists only in checkpoints do nothing. Raises SinkError. After an error, the output
         remains staged until ``abort_after`` of the next generation."""
 
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:

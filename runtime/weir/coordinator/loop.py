@@ -284,7 +284,7 @@ class Coordinator:
             case ReportKind.FAILURE:
                 log.warning("failure, recovering", reason=report.text, generation=report.generation)
             case ReportKind.REPLACING:
-                log.info("slot replaced", what=report.text, generation=report.generation)
+                log.info("replacing a slot", what=report.text, generation=report.generation)
             case ReportKind.RECOVERED:
                 log.info("recovered", what=report.text, generation=report.generation, took_ms=report.value_ms)
             case ReportKind.WAITING_FOR_SLOTS:

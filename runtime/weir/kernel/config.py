@@ -58,8 +58,8 @@ class Strategy(StrEnum):
     FULL = "full"
     """All slots restore the newest completed checkpoint."""
     REGIONAL = "regional"
-    """Only the failed slot restores the newest completed checkpoint, if it exchanges no records with other slots. Otherwise, the
-    recovery is full."""
+    """If the failed slot exchanges no records with other slots, only this slot restores the newest completed checkpoint. Otherwise, all
+    slots restore it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class JobConfig(Timeouts):
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     restarts: RestartConfig = field(default_factory=RestartConfig)
     recovery: Strategy = Strategy.REGIONAL
-    """The finest recovery that the job may use."""
+    """FULL: all slots always restore the checkpoint, even if one slot could be replaced alone."""
     lease_ms: int = 10_000
     slots_warning_ms: int = 60_000
     """Internal: time after which a wait for slots is reported. The job continues to wait for slots."""

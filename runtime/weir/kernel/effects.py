@@ -112,8 +112,8 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class DiscardOutput:
-    """Delete the output that earlier attempts of the slot ``slot`` have staged for checkpoints after ``checkpoint``. There is no
-    answer. If the deletion fails, the next generation deletes the output."""
+    """Delete the output that earlier attempts of the slot ``slot`` have staged for checkpoints after ``checkpoint``. The job does not
+    wait for the deletion. If it fails, the next generation deletes the output."""
 
     generation: Generation
     slot: SlotIndex
@@ -166,8 +166,8 @@ class Report:
     """The downtime (RECOVERED), or the duration since the trigger (CHECKPOINT_COMPLETED)."""
     records: int = 0
     """The number of records that the sources had read up to the checkpoint that the generation restores (STARTING), or up to the
-    completed checkpoint (CHECKPOINT_COMPLETED). REPLACING: the number of records that the slot had read up to the restored
-    checkpoint, in the attempt that took this checkpoint."""
+    completed checkpoint (CHECKPOINT_COMPLETED). REPLACING: the number of records that the failed slot had read between its
+    deployment and the restored checkpoint."""
     slot: SlotIndex | None = None
     """The slot that is replaced (REPLACING)."""
     strategy: Strategy = Strategy.FULL
@@ -184,7 +184,7 @@ class Report:
 
     @classmethod
     def replacing(cls, generation: Generation, slot: SlotIndex, checkpoint: CheckpointId, *, records: int) -> Report:
-        """A slot is deployed again, while the other slots go on. ``checkpoint`` is 0 if there is none."""
+        """A slot is deployed again while the other slots continue. If the slot starts without state, ``checkpoint`` is 0."""
         restores = f"restores checkpoint {checkpoint}" if checkpoint else "starts without state"
         text = f"slot {slot} {restores}, and the other slots continue"
         return cls(ReportKind.REPLACING, text, checkpoint, generation, records=records, slot=slot)

@@ -587,8 +587,8 @@ class JobMaster:
     # ---- failure -------------------------------------------------------------------------------
 
     def _recover(self, slot: Slot, reason: str, kind: str, now_ms: int) -> list[Effect]:
-        """Replace the failed slot alone if possible. Otherwise, recover the whole job. ``slot`` is lost if the table does not contain
-        it any more."""
+        """Replace the failed slot alone if possible. Otherwise, recover the whole job. If the process of the slot is lost, ``slot`` is no
+        longer in the table of slots."""
         index = slot.index
         if (
             self._config.recovery is Strategy.FULL
@@ -617,8 +617,8 @@ class JobMaster:
         return self._phase is JobPhase.RUNNING and slot.phase is SlotPhase.CANCELLING
 
     def _deploy_replacements(self, now_ms: int) -> list[Effect]:
-        """Deploy each slot that is being replaced, as soon as its failed attempt is cancelled, the restored checkpoint is known, and
-        a slot is free."""
+        """Deploy each replacement whose failed attempt is cancelled. Do nothing while a log entry is being written, because it decides
+        which checkpoint is the newest, or while no slot is free."""
         effects: list[Effect] = []
         if self._phase is not JobPhase.RUNNING or self._ending is not None or self._append.is_open:
             return effects
@@ -670,16 +670,16 @@ class JobMaster:
         return [*effects, recovered, *self._advance_end(now_ms)]
 
     def _advance_replacements(self, now_ms: int) -> list[Effect]:
-        """Deploy slots that can be deployed now, and act on timeouts."""
+        """Deploy the replacements that can be deployed now, and handle the replacements that have waited too long."""
         effects = self._deploy_replacements(now_ms)
         if not self._replacements:
             return effects
         for replacement in self._replacements.waiting:
             waited_ms = now_ms - replacement.since_ms
             cancelling = [slot for slot in self._slots.deployed() if slot.index == replacement.slot]
-            if not cancelling:
+            if not cancelling and len(self._slots) < self._graph.slots:
                 effects += self._wait_for_slots(waited_ms, now_ms)
-            elif waited_ms >= self._config.cancel_timeout_ms:
+            elif cancelling and waited_ms >= self._config.cancel_timeout_ms:
                 for slot in cancelling:
                     self._slots.remove(slot.incarnation)
                     effects += self._drop_unresponsive(slot, waited_ms, now_ms)

@@ -1,13 +1,12 @@
-"""The replacement of single slots, while the other slots of the job go on.
+"""The replacement of single slots while the other slots of the job continue.
 
-A slot can be replaced alone if it exchanges no records with other slots, because no other slot then depends on the records that it
-has sent since the restored checkpoint. Otherwise, its replacement would have to send these records again in their order, which Weir
-cannot do yet.
+A slot can be replaced alone if it exchanges no records with other slots. Otherwise, its replacement would have to send the same
+records again in the same order, and Weir cannot do this yet.
 
     WAITING -> DEPLOYING -> over
 
-A replacement waits until the failed attempt is cancelled, an open append has ended, and a slot is free. If the replacement fails as
-well, the job recovers fully.
+A replacement waits until the failed attempt is cancelled, the log entry that is being written is confirmed, and a slot is free. If the
+replacement also fails, the whole job recovers.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class RestorePoint:
         )
 
     def splits_of(self, index: int) -> dict[OperatorUid, OperatorSnapshot]:
-        """Return the snapshots with splits or records of the sources' subtasks ``index``."""
+        """Return the snapshot of subtask ``index`` of each source."""
         return {
             snapshot.operator: snapshot
             for subtask in self.subtasks
@@ -68,9 +68,11 @@ class RestorePoint:
         }
 
     def with_splits_returned(self, index: int | None = None) -> RestorePoint:
-        """Return an equivalent restore point, in which the unfinished splits of the subtasks ``index`` are unassigned. If ``index`` is
-        None, no subtask keeps a split. The splits of a subtask must be returned only once, even if the subtask is lost again before
-        the next checkpoint."""
+        """Return the same restore point, except that the unfinished splits of subtask ``index`` of each source are unassigned. If
+        ``index`` is None, the splits of all subtasks are unassigned.
+
+        Call this method after the assigners have taken the splits back. If the subtask is lost again before the next checkpoint, the
+        assigners must not take the same splits back again."""
         assigners = dict(self.assigners)
         subtasks = []
         for subtask in self.subtasks:

@@ -139,8 +139,8 @@ class SlotTable:
         del self._slots[incarnation]
 
     def allocate_one(self, index: SlotIndex) -> Slot | None:
-        """Give ``index`` to an idle slot, and return the slot, or None if there is no idle slot. A slot that had this index before is
-        preferred, and then the slot of the Spark task with this index."""
+        """Give ``index`` to an idle slot and return this slot. Return None if no slot is idle. Prefer a slot that had this index before, and
+        then the slot of the Spark task with this index."""
         idle = [slot for slot in self._slots.values() if slot.phase is SlotPhase.IDLE]
         if not idle:
             return None

@@ -85,8 +85,8 @@ class SplitAssigner:
         self._requests: deque[int] = deque()
         """The subtasks whose requests are not answered yet."""
         self._assigned: dict[int, list[tuple[CheckpointId, Split]]] = {}
-        """The splits that each subtask has received since the newest completed checkpoint. With each split, the next checkpoint at
-        the time of the assignment."""
+        """The splits that each subtask has received since the newest completed checkpoint. Each pair consists of the checkpoint that
+        the assignment precedes and the split."""
         self.known = self._lists[-1].known
         """What the source knew after its last discovery."""
         self.may_grow = False
@@ -136,14 +136,13 @@ class SplitAssigner:
         return self._assign(precedes)
 
     def on_subtask_lost(self, subtask: int) -> None:
-        """Forget the request of a subtask that is lost. Call ``take_back`` when the checkpoint is known that its replacement
-        restores."""
+        """Forget the request of a lost subtask. Call ``take_back`` as soon as it is known which checkpoint the replacement restores."""
         self._requests = deque(waiting for waiting in self._requests if waiting != subtask)
 
     def take_back(
         self, subtask: int, unfinished: Iterable[Split], *, records: int, restored: CheckpointId, precedes: CheckpointId
     ) -> list[Assignment]:
-        """Take back the splits of a lost subtask. Return the answers to waiting requests of other subtasks.
+        """Mark the splits of a lost subtask as unassigned. Return the answers to waiting requests of other subtasks.
 
         ``restored``: the newest completed checkpoint, which the replacement restores. ``unfinished`` and ``records``: the splits and
         the number of records in the snapshot that the lost subtask took for this checkpoint.

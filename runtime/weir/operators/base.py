@@ -53,7 +53,7 @@ class OperatorContext:
     """A function that runs blocking calls on the slot's background executor, in the order in which they are submitted. The field
     is None if there is no background executor."""
     restored_checkpoint: CheckpointId | None = None
-    """The checkpoint from which the generation was restored, or None if the job started without state."""
+    """The checkpoint that the slot has restored, or None if it started without state."""
     attempt: int = 0
     """The number of earlier deployments of the slot in this generation."""
     buffer_ns: int = 0

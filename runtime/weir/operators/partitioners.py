@@ -6,7 +6,7 @@ calls of ``flush``. A replay can flush at other times, so it can cut the same ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,8 @@ from weir.state.hashing import hash_columns
 PACKED_ROWS_MAX = 4_096
 """Pending rows are packed if there are at most this many per target on average."""
 Routed = list[tuple[int, pa.RecordBatch | PackedBatch]]
+ChooseTargets = Callable[[pa.RecordBatch], Targets]
+"""A function that returns the target of each row of a batch. It is called once for each batch, in the order of the batches."""
 
 
 class Partitioner(Protocol):
@@ -118,12 +120,6 @@ class PendingSlices:
         return [routed for target in range(len(self._slices)) for routed in self.take(target)]
 
 
-class ChooseTargets(Protocol):
-    """Returns the target of each row of a batch. The rows of all calls form one sequence, in the order of the calls."""
-
-    def __call__(self, batch: pa.RecordBatch) -> Targets: ...
-
-
 class KeyGroupTargets:
     """Sends each row to the subtask that owns the key group of its key."""
 
@@ -139,8 +135,8 @@ class KeyGroupTargets:
 
 
 class RoundRobinTargets:
-    """Sends row n of the sender to target ``n % targets``. So the numbers of rows of any two targets differ by at most one, and a
-    replay that cuts the rows into other batches sends each row to the same target."""
+    """Sends row n of the sender to target ``n % targets``. So the numbers of rows of any two targets differ by at most one. The target of a
+    row does not depend on how the rows are cut into batches."""
 
     def __init__(self, targets: int, first_row: int) -> None:
         self._targets = targets
@@ -236,7 +232,7 @@ def make_partitioner(
         case Partitioning.BROADCAST:
             return BroadcastPartitioner(targets)
         case Partitioning.REBALANCE if targets > 1:
-            # The sending subtasks begin with different targets, so that few rows do not all go to the first target.
+            # The senders begin with different targets. Otherwise, the first row of each sender would go to the same target.
             return RowPartitioner(schema, RoundRobinTargets(targets, source_index + rows_sent), targets, batch_rows)
         case Partitioning.HASH if targets > 1:
             return RowPartitioner(schema, KeyGroupTargets(key, targets, max_parallelism), targets, batch_rows)

@@ -15,8 +15,8 @@ Generation = NewType("Generation", int)
 
 
 class Attempt(NamedTuple):
-    """Attempt ``number`` of a slot in a generation. The first attempt is 0. If a slot is replaced while the other slots go on, its next
-    attempt has the next number. Attempts are ordered, and a newer attempt replaces all older attempts of the slot.
+    """Attempt ``number`` of a slot in a generation. The first attempt is 0. If a slot is replaced while the other slots continue, its
+    next attempt has the next number. Attempts are ordered, and a newer attempt replaces all older attempts of the slot.
     """
 
     generation: Generation

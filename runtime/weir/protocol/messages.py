@@ -188,8 +188,8 @@ class RestoredOperator:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed. If no slot exchanges records
-    with another slot, ``peers`` is empty.
+    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and then send Deployed. If no slot exchanges
+    records with another slot, ``peers`` is empty.
 
     ``inputs`` and ``outputs`` are the channels of the slot's subtasks, by edge. The sender of an input that has ended sends END
     again, but no data.
@@ -253,8 +253,8 @@ class AssignSplit:
 
 @dataclass(frozen=True, slots=True)
 class CancelSubtasks:
-    """Stop all subtasks of older generations, and of this generation up to ``attempt``. Close their channels, and answer Cancelled.
-    ``attempt`` is None if the whole generation is cancelled."""
+    """Stop the subtasks of the slot if their deployment is from this generation or an older one, and then send Cancelled. If
+    ``attempt`` is not None, the slot may be deployed again in this generation, with a higher attempt."""
 
     generation: Generation
     attempt: int | None = None

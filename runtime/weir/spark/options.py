@@ -38,7 +38,7 @@ class RunOptions:
     grows with the parallelism."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
     recovery: Strategy = Strategy.REGIONAL
-    """The finest recovery from the failure of a slot that the job may use."""
+    """What restarts after the failure of a slot."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False
     revoke_unknown_output: bool = False

@@ -1025,6 +1025,19 @@ def test_a_job_without_a_slot_for_a_replacement_fails_after_the_slots_timeout() 
     assert "only 1 of 2 slots registered in 0.3 s" in finish.reason
 
 
+def test_a_replacement_that_waits_for_the_log_and_not_for_a_slot_does_not_fail_the_job() -> None:
+    job = independent()
+    job.receive(2, register(2))
+    job.observe(job.master.savepoint(0))
+    job.acknowledged(1)
+    job.observe(job.master.on_manifest_written(ONE, CheckpointId(1), (), CheckpointStatistics(), 0))
+    lose(job, 0)
+    for slot in (1, 2):
+        job.receive(slot, Heartbeat(1), 390)
+    assert not only(Finish, job.observe(job.master.tick(400)))
+    assert [deploy.slot for deploy in sent(Deploy, job.log_created(410))] == [0]
+
+
 def test_replacements_count_as_restarts() -> None:
     job = independent()
     for slot in (0, 2):

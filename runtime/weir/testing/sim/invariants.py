@@ -363,8 +363,8 @@ class InvariantChecker:
     def _check_sequences(
         checkpoint: CheckpointId, graph: PhysicalGraph, sequences: dict[ChannelId, int], before: CompletedCheckpoint | None
     ) -> None:
-        """Check that the numbers of the rows of a channel never restart, and that a sender on a REBALANCE edge has sent the same
-        number of rows to each target, plus at most one."""
+        """Check that the row numbers of a channel never restart, and that the numbers of rows that a sender has sent to the targets of a
+        REBALANCE edge differ by at most one."""
         rows: dict[tuple[int, int], list[int]] = {}
         for channel, sequence in sequences.items():
             if graph.edges[channel.edge].partitioning is Partitioning.REBALANCE:

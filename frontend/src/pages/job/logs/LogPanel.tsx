@@ -56,7 +56,7 @@ export function LogPanel({ run, at, level, text, setParams, children }: Props) {
   const lines = useMemo(() => (window ? linesOf(window) : []), [window]);
   const pattern = useMemo(() => searchPattern(text), [text]);
   const shown = useMemo(() => filterLines(lines, level, pattern), [lines, level, pattern]);
-  // The marked line is searched only once, because it can later be removed from the loaded lines. Null means that there is no such line.
+  // Search for the line to mark only once, because the panel can later remove this line from memory. Null: no line has a time late enough.
   const [marked, setMarked] = useState<number | null>();
   if (marked === undefined && at !== null && window !== null) setMarked(firstLineAt(lines, at)?.offset ?? null);
   const isFiltered = level !== LEVELS[0] || pattern !== null;

@@ -8,7 +8,7 @@ export const ACCURACY_BYTES = 32 * 1024;
 /** The maximum number of chunks that are read to find a line with a time. */
 const UNTIMED_CHUNKS_MAX = 4;
 
-/** Return an offset shortly before the first line at or after a time. */
+/** Search for the first line whose time is `ms` or later. Return an offset shortly before this line. */
 export async function findTime(read: ReadChunk, size: number, ms: number): Promise<number> {
   let [before, after] = [0, size];
   while (after - before > ACCURACY_BYTES) {
@@ -20,7 +20,7 @@ export async function findTime(read: ReadChunk, size: number, ms: number): Promi
   return before;
 }
 
-/** Return the time of the first line after an offset that has a time, or null if there is no such line before `end`. */
+/** Search for the first line with a time, from `offset` to `end`. Return this time, or null if no line has a time. */
 async function timeAt(read: ReadChunk, offset: number, end: number): Promise<number | null> {
   let from = offset;
   for (let chunks = 0; from < end && chunks < UNTIMED_CHUNKS_MAX; chunks += 1) {

@@ -22,7 +22,7 @@ export interface LogWindow {
   end: number;
   size: number;
   lines: readonly LogLine[];
-  /** The bytes after the last complete line. */
+  /** The loaded bytes of the incomplete line at the end of the window. */
   rest: Uint8Array;
 }
 
@@ -88,7 +88,7 @@ function partialLineBytes(data: Uint8Array, begin: number): number {
   return newline === -1 ? 0 : newline + 1;
 }
 
-/** Return the lines of the window. The incomplete line at the end of the log is also returned. */
+/** Return the lines of the window, including an incomplete line at the end of the log. */
 export function linesOf({ lines, rest, end, size }: LogWindow): readonly LogLine[] {
   return rest.length > 0 && end >= size ? [...lines, parseLine(decode(rest), end - rest.length)] : lines;
 }
