@@ -248,9 +248,9 @@ def stores_the_known_input_of_a_later_discovery() -> Iterator[None]:
     restored = SplitAssigner.restored
     newest: dict[str, Any] = {}
 
-    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None) -> list[Assignment]:
+    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None, precedes: CheckpointId) -> list[Assignment]:
         newest[self._lists[0].file.path] = known
-        return add(self, known, splits)
+        return add(self, known, splits, precedes)
 
     def restore(state: AssignerState, unfinished: Iterable[Split], lists: Iterable[SplitList]) -> SplitAssigner:
         assigner = restored(state, unfinished, lists)
@@ -264,8 +264,8 @@ def stores_the_known_input_of_a_later_discovery() -> Iterator[None]:
 
 @mutant
 def does_not_answer_the_requests_of_waiting_subtasks() -> Iterator[None]:
-    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None) -> list[Assignment]:
-        add(self, known, splits)
+    def discovered(self: SplitAssigner, known: Any, splits: SplitList | None, precedes: CheckpointId) -> list[Assignment]:
+        add(self, known, splits, precedes)
         return []
 
     add = SplitAssigner.discovered
