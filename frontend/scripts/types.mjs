@@ -23,7 +23,7 @@ function fieldsBelow(path, schema) {
   const [type, ...others] = (schema.anyOf ?? [schema]).filter((one) => one.type !== 'null');
   if (others.length > 0) return [];
   const { $ref, properties, propertyNames, patternProperties } = type;
-  if ($ref) return fieldsBelow(path, schemas[$ref.split('/').at(-1)]);
+  if ($ref) return fieldsBelow(path, { ...schemas[$ref.split('/').at(-1)], default: type.default ?? schema.default });
   if (properties) return Object.entries(properties).flatMap(([name, property]) => fieldsBelow(`${path}.${name}`, property));
   if (patternProperties) return fieldsBelow(`${path}.[key]`, { type: 'string', pattern: Object.keys(patternProperties)[0], ...propertyNames });
   const found = Object.fromEntries(LIMITS.map((name) => [name, type[name] ?? schema[name]]).filter(([, value]) => value !== undefined));

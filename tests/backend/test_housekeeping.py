@@ -253,7 +253,7 @@ def test_the_counters_still_include_failures_that_were_deleted(database: Databas
     with database.session() as session:
         for recovery, downtime_ms, received_at in (
             ("full", 100, LONG_AGO), ("restart", 20, LONG_AGO), ("none", 3, LONG_AGO), (None, None, LONG_AGO), ("full", 4_000, RECENTLY),
-            ("restart", None, LONG_AGO),
+            ("restart", None, LONG_AGO), ("regional", 5, RECENTLY),
         ):  # fmt: skip
             session.add(Failure(**of_run, generation=1, recovery=recovery, downtime_ms=downtime_ms, received_at=received_at))
 
@@ -261,7 +261,7 @@ def test_the_counters_still_include_failures_that_were_deleted(database: Databas
         with database.session() as session:
             return {row.job_id: (row.count, row.downtime_ms) for row in metrics.recoveries(session)}
 
-    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}
+    assert counted() == {run.job_id: (5, 4_125), other.job_id: (0, 0)}
     with database.session() as session:
         assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, (
             "a statement deletes a limited number of rows"
@@ -269,8 +269,8 @@ def test_the_counters_still_include_failures_that_were_deleted(database: Databas
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 2
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 0
         remaining = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
-    assert [tuple(one) for one in remaining] == [(None, None), ("full", 4_000)]
-    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "deleting failures does not lower the counters"
+    assert [tuple(one) for one in remaining] == [(None, None), ("full", 4_000), ("regional", 5)]
+    assert counted() == {run.job_id: (5, 4_125), other.job_id: (0, 0)}, "deleting failures does not lower the counters"
 
 
 def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database: Database, settings: Settings) -> None:

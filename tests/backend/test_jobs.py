@@ -123,6 +123,7 @@ def test_a_job_that_is_deployed_but_not_started_waits_until_a_user_starts_it(pla
         ({"network_memory": "256m"}, "spec.network_memory: String should match"),
         ({"buffer_timeout": "11s"}, "spec.buffer_timeout: the duration '11s' is above the limit of 10s"),
         ({"buffer_timeout": "none"}, "spec.buffer_timeout: String should match"),
+        ({"recovery": "switch"}, "spec.recovery: Input should be 'full' or 'regional'"),
         ({"parameters": {"a b": 1}}, "parameters"),
         ({"parameters": {"a": "\x00"}}, "cannot be stored"),
         ({"master": "mesos://x"}, "master"),

@@ -17,7 +17,7 @@ from weir_backend.alerts.conditions import LAG_DURATION, AlertFacts, Lag
 from weir_backend.alerts.schemas import COUNT_MAX, MINUTES_MAX
 from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_s
 from weir_backend.metrics.service import diagnose_jobs
-from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
+from weir_backend.models import Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
 """A sample that is older than ``RECENT`` is stale, because slots report every few seconds."""
@@ -97,7 +97,7 @@ def _query(moment: datetime) -> Select[Any]:
         .where(
             Failure.job_id == Job.id,
             Failure.at >= moment - timedelta(minutes=MINUTES_MAX),
-            Failure.recovery.in_(RECOVERED),
+            Failure.recovery != "none",
         )
         .order_by(Failure.at.desc())
         .limit(COUNT_MAX)

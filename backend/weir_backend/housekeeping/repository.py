@@ -9,7 +9,6 @@ from sqlalchemy import BigInteger, ColumnElement, and_, delete, func, or_, selec
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from weir_backend.models import (
-    RECOVERED,
     Alert,
     AuditEntry,
     Base,
@@ -133,7 +132,7 @@ def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
         .returning(Failure.job_id, Failure.recovery, Failure.downtime_ms)
         .cte("removed")
     )
-    recovered = removed.c.recovery.in_(RECOVERED)
+    recovered = removed.c.recovery != "none"
     counted = select(
         removed.c.job_id,
         func.count().label("rows"),

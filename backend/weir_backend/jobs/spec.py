@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, StringConstraints
 
+from weir.protocol.events import RecoveryStrategy
 from weir_backend.kit.schemas import RequestModel, StorableText, storable_text
 
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
@@ -182,7 +183,9 @@ class RestartStrategy(RequestModel):
 class JobSpec(RequestModel):
     """`artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
     `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots. `buffer_timeout` is the
-    maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`."""
+    maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`. `recovery` is the
+    finest way in which the job can recover from the failure of a slot: `full` (all slots restore the last checkpoint) or `regional` (if no slot
+    exchanges records with another slot, only the failed slot restores it)."""
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     entry: EntryPoint = "job"
@@ -197,15 +200,15 @@ class JobSpec(RequestModel):
     timeouts: Timeouts = Timeouts()
     network_memory: Size = "256MiB"
     buffer_timeout: BufferTimeout = "adaptive"
+    recovery: RecoveryStrategy = RecoveryStrategy.REGIONAL
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
 
 
+_DEFAULTS = JobSpec(artifact="0" * 64).model_dump(mode="json", exclude={"artifact"})
+
+
 def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored spec ``body``, with the defaults of the settings that did not exist when the spec was stored."""
-    return {
-        **{name: JobSpec.model_fields[name].default for name in ("network_memory", "buffer_timeout")},
-        **body,
-        "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {}),
-        "timeouts": Timeouts().model_dump(mode="json") | body.get("timeouts", {}),
-    }
+    groups = {name: _DEFAULTS[name] | body.get(name, {}) for name in ("checkpointing", "timeouts")}
+    return {**_DEFAULTS, **body, **groups}

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 from weir_backend.kit.database import pairs
 from weir_backend.metrics.series import Sample
 from weir_backend.models import (
-    RECOVERED,
     Alert,
     AlertKind,
     AlertState,
@@ -176,7 +175,7 @@ def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
     """Return the number of recoveries and the total downtime of each job, including failures whose rows are deleted."""
     kept = (
         select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
-        .where(Failure.recovery.in_(RECOVERED))
+        .where(Failure.recovery != "none")
         .group_by(Failure.job_id)
         .subquery()
     )

@@ -27,4 +27,4 @@ from weir_backend.models.operations import (
     PlanState,
     RecoveryPlan,
 )
-from weir_backend.models.runs import RECOVERED, Command, Event, Failure, MetricSample, Run, RunState
+from weir_backend.models.runs import Command, Event, Failure, MetricSample, Run, RunState

@@ -149,11 +149,6 @@ class Event(Base):
     received_at: Mapped[Created]
 
 
-RECOVERED = ("full", "restart")
-"""The values of ``Failure.recovery`` for failures from which the job has recovered: ``full`` in the same driver, ``restart`` with another
-driver."""
-
-
 class Failure(Base):
     """A failure of a job, and how the job recovered."""
 
@@ -175,8 +170,8 @@ class Failure(Base):
     recovered_at: Mapped[datetime | None]
     downtime_ms: Mapped[int | None]
     recovery: Mapped[str | None] = mapped_column(String(20))
-    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). ``recovery`` is None
-    if the outcome is not known yet."""
+    """How the job recovered: a ``RecoveryStrategy`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended).
+    ``recovery`` is None if the outcome is not known yet."""
     received_at: Mapped[Created]
 
 

@@ -20,6 +20,7 @@ export const FIELDS = {
   'JobCreate.spec.network_memory': {"type":"string","default":"256MiB","pattern":"^(\\d{1,9})(KiB|MiB|GiB)$"},
   'JobCreate.spec.parallelism': {"type":"integer","default":2,"minimum":1,"maximum":1024},
   'JobCreate.spec.parameters.[key]': {"type":"string","maxLength":100,"pattern":"^[A-Za-z_][A-Za-z0-9_]*$"},
+  'JobCreate.spec.recovery': {"type":"string","default":"regional"},
   'JobCreate.spec.restart.attempts': {"type":"integer","default":10,"minimum":0,"maximum":1000},
   'JobCreate.spec.restart.initial_s': {"type":"number","default":1,"maximum":3600,"exclusiveMinimum":0},
   'JobCreate.spec.restart.max_s': {"type":"number","default":60,"maximum":86400,"exclusiveMinimum":0},

@@ -2382,7 +2382,9 @@ export interface components {
          * JobSpec
          * @description `artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
          *     `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots. `buffer_timeout` is the
-         *     maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`.
+         *     maximum time that records wait in a buffer between two operators: a duration, `0` (no wait) or `adaptive`. `recovery` is the
+         *     finest way in which the job can recover from the failure of a slot: `full` (all slots restore the last checkpoint) or `regional` (if no slot
+         *     exchanges records with another slot, only the failed slot restores it).
          */
         JobSpec: {
             /**
@@ -2434,6 +2436,8 @@ export interface components {
             parameters?: {
                 [key: string]: boolean | number | string;
             };
+            /** @default regional */
+            recovery?: components["schemas"]["RecoveryStrategy"];
             /**
              * @default {
              *       "attempts": 10,
@@ -2952,6 +2956,12 @@ export interface components {
          * @enum {string}
          */
         ReasonCode: "no-checkpoint" | "failed-checkpoints" | "slow-checkpoints" | "no-throughput" | "bottleneck" | "restarts" | "driver-unreachable" | "not-running" | "restart-scheduled" | "compiling" | "stopping" | "restarts-stopped" | "invalid-code";
+        /**
+         * RecoveryStrategy
+         * @description How a job recovers from the loss or the failure of a slot.
+         * @enum {string}
+         */
+        RecoveryStrategy: "full" | "regional";
         /**
          * RescaleRequest
          * @description Run the job with a different parallelism. The job stops with a last checkpoint and resumes from this checkpoint.
@@ -9721,6 +9731,7 @@ export const planKindValues: ReadonlyArray<FlattenedDeepRequired<components>["sc
 export const planPhaseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanPhase"]> = ["VERIFYING", "STOPPING", "STARTING", "REVERTING"];
 export const planStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlanState"]> = ["PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED"];
 export const reasonCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReasonCode"]> = ["no-checkpoint", "failed-checkpoints", "slow-checkpoints", "no-throughput", "bottleneck", "restarts", "driver-unreachable", "not-running", "restart-scheduled", "compiling", "stopping", "restarts-stopped", "invalid-code"];
+export const recoveryStrategyValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RecoveryStrategy"]> = ["full", "regional"];
 export const rescaleRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RescaleRequest"]["kind"]> = ["rescale"];
 export const restartsConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestartsCondition"]["kind"]> = ["restarts"];
 export const restoreRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RestoreRequest"]["kind"]> = ["restore"];

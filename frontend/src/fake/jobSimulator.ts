@@ -302,7 +302,7 @@ function specsOf(jobId: number, beganMs: number, { graph }: JobTemplate): Schema
       artifact: '5f2b6d0c9a'.repeat(6) + 'abcd', entry: 'job', parallelism: number === 2 ? graph.slots : Math.max(1, graph.slots / 2), spares: 0, master: 'local',
       allow_non_restored_state: false, parameters: { input_dir: '/data/in', window: '5 min' }, spark_conf: {},
       checkpointing: { interval: number === 2 ? '10s' : '20s', timeout: '10m', min_pause: number === 2 ? '5s' : '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null },
-      timeouts: DEFAULT_TIMEOUTS, network_memory: '256MiB', buffer_timeout: 'adaptive',
+      timeouts: DEFAULT_TIMEOUTS, network_memory: '256MiB', buffer_timeout: 'adaptive', recovery: 'regional',
       restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, reset_after_s: 300 },
     },
   }));

@@ -42,7 +42,7 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   const shown: Schemas['SpecRead'] = {
     id: simulator.id, job_id: one.job.id, number, artifact_id: 1, state: 'COMPILING', problem: null, graph_id: null, created_by: 1, comment: comment ?? '', created_at: iso(simulator.nowMs),
     body: {
-      entry: 'job', network_memory: '256MiB', buffer_timeout: 'adaptive', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec,
+      entry: 'job', network_memory: '256MiB', buffer_timeout: 'adaptive', recovery: 'regional', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec,
       checkpointing: { interval: '10s', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null, ...spec.checkpointing },
       timeouts: { ...DEFAULT_TIMEOUTS, ...spec.timeouts },
     },

@@ -14,7 +14,8 @@ from weir.cli.logs import LogFormat, discard_broken_streams, print_error, set_up
 from weir.cli.output import JsonOption, OutputFormat, OutputOption, print_json, result_stream
 from weir.cli.plugins import PluginGroup
 from weir.errors import WeirError
-from weir.kernel.config import Strategy, parse_duration_ms
+from weir.kernel.config import parse_duration_ms
+from weir.protocol.events import RecoveryStrategy
 
 app_ = typer.Typer(
     name="weir",
@@ -65,7 +66,7 @@ def run_command(
     connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
     network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
     buffer_timeout: options.BufferTimeoutOption = options.BUFFER_TIMEOUT,
-    recovery: options.RecoveryOption = Strategy.REGIONAL,
+    recovery: options.RecoveryOption = RecoveryStrategy.REGIONAL,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint. 0 starts without state.")
     ] = None,

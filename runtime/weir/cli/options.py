@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from weir.errors import ConfigError
-from weir.kernel.config import Strategy, Timeouts, parse_duration_ms
+from weir.kernel.config import Timeouts, parse_duration_ms
+from weir.protocol.events import RecoveryStrategy
 
 _COUNT = re.compile(r"\d{1,9}")
 COUNT_MAX = 1_000
@@ -79,7 +80,7 @@ BufferTimeoutOption = Annotated[
     ),
 ]
 RecoveryOption = Annotated[
-    Strategy,
+    RecoveryStrategy,
     typer.Option(
         help="full: if a slot fails, all slots restore the last checkpoint. regional: if slots exchange no records, only the failed slot "
         "restores it."

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from weir.kernel.config import Strategy
 from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.kernel.job import JobPhase
+from weir.protocol.events import RecoveryStrategy
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
 from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics, describe_restores
 
@@ -39,7 +39,7 @@ class RecoverySummary:
     generation: Generation
     reason: str
     took_ms: int
-    strategy: Strategy = Strategy.FULL
+    strategy: RecoveryStrategy = RecoveryStrategy.FULL
 
 
 @dataclass(frozen=True, slots=True)

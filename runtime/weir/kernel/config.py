@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from weir.errors import ConfigError
+from weir.protocol.events import RecoveryStrategy
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -50,16 +50,6 @@ class RestartConfig:
     attempts_max: int = 10
     initial_delay_ms: int = 100
     delay_max_ms: int = 10_000
-
-
-class Strategy(StrEnum):
-    """How a job recovers from the loss or the failure of a slot."""
-
-    FULL = "full"
-    """All slots restore the newest completed checkpoint."""
-    REGIONAL = "regional"
-    """If the failed slot exchanges no records with other slots, only this slot restores the newest completed checkpoint. Otherwise, all
-    slots restore it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +96,7 @@ DEFAULT_TIMEOUTS = Timeouts()
 class JobConfig(Timeouts):
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     restarts: RestartConfig = field(default_factory=RestartConfig)
-    recovery: Strategy = Strategy.REGIONAL
+    recovery: RecoveryStrategy = RecoveryStrategy.REGIONAL
     """FULL: all slots always restore the checkpoint, even if one slot could be replaced alone."""
     lease_ms: int = 10_000
     slots_warning_ms: int = 60_000

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
-from weir.kernel.config import Strategy
 from weir.kernel.restore import RestorePoint
+from weir.protocol.events import RecoveryStrategy
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import ToSlot
@@ -170,7 +170,7 @@ class Report:
     deployment and the restored checkpoint."""
     slot: SlotIndex | None = None
     """The slot that is replaced (REPLACING)."""
-    strategy: Strategy = Strategy.FULL
+    strategy: RecoveryStrategy = RecoveryStrategy.FULL
     """The way in which the job has recovered (RECOVERED)."""
 
     @classmethod
@@ -191,7 +191,12 @@ class Report:
 
     @classmethod
     def recovered(
-        cls, generation: Generation, checkpoint: CheckpointId | None, *, took_ms: int, strategy: Strategy = Strategy.FULL
+        cls,
+        generation: Generation,
+        checkpoint: CheckpointId | None,
+        *,
+        took_ms: int,
+        strategy: RecoveryStrategy = RecoveryStrategy.FULL,
     ) -> Report:
         text = f"running again from checkpoint {'none' if checkpoint is None else checkpoint}"
         return cls(ReportKind.RECOVERED, text, generation=generation, value_ms=took_ms, strategy=strategy)

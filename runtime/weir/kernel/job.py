@@ -27,7 +27,7 @@ from weir.kernel.checkpoints import (
     TooManyFailures,
     Trigger,
 )
-from weir.kernel.config import JobConfig, Strategy
+from weir.kernel.config import JobConfig
 from weir.kernel.effects import (
     DiscardOutput,
     Discover,
@@ -50,6 +50,7 @@ from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, Assignment, SplitAssigner, SplitDiscovery, SplitList
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.channel_state import EdgeChannels
+from weir.protocol.events import RecoveryStrategy
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState, CheckpointStatistics, count_finished
 from weir.protocol.messages import (
@@ -591,7 +592,7 @@ class JobMaster:
         longer in the table of slots."""
         index = slot.index
         if (
-            self._config.recovery is Strategy.FULL
+            self._config.recovery is RecoveryStrategy.FULL
             or self._phase is not JobPhase.RUNNING
             or self._ending is not None
             or index is None
@@ -666,7 +667,7 @@ class JobMaster:
             return effects
         took_ms = self._restarts.on_running(now_ms)
         assert took_ms is not None, "a failure precedes each replacement"
-        recovered = Report.recovered(self._generation, self._restored, took_ms=took_ms, strategy=Strategy.REGIONAL)
+        recovered = Report.recovered(self._generation, self._restored, took_ms=took_ms, strategy=RecoveryStrategy.REGIONAL)
         return [*effects, recovered, *self._advance_end(now_ms)]
 
     def _advance_replacements(self, now_ms: int) -> list[Effect]:

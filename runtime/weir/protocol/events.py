@@ -66,15 +66,25 @@ class FailureOccurred:
     reason: str
 
 
+class RecoveryStrategy(StrEnum):
+    """How a job recovers from the loss or the failure of a slot."""
+
+    FULL = "full"
+    """All slots restore the newest completed checkpoint."""
+    REGIONAL = "regional"
+    """If the failed slot exchanges no records with other slots, only this slot restores the newest completed checkpoint. Otherwise, all
+    slots restore it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``took_ms`` is the time from the failure until every subtask was running. ``strategy`` is ``full`` if all slots have restored the
-    checkpoint, or ``regional`` if only the failed slots have restored it."""
+    """``took_ms`` is the time from the failure until every subtask was running. ``strategy`` is the value of the
+    ``RecoveryStrategy`` by which the job has recovered."""
 
     generation: Generation
     reason: str
     took_ms: int
-    strategy: str = "full"
+    strategy: str = RecoveryStrategy.FULL.value
 
 
 @dataclass(frozen=True, slots=True)

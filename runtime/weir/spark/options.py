@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from weir.coordinator.start import Fresh, StartMode
-from weir.kernel.config import BATCH_ROWS, NETWORK_BYTES, RestartConfig, Strategy, Timeouts
+from weir.kernel.config import BATCH_ROWS, NETWORK_BYTES, RestartConfig, Timeouts
+from weir.protocol.events import RecoveryStrategy
 from weir.subtask.settings import LogSettings
 
 
@@ -37,7 +38,7 @@ class RunOptions:
     """Maximum time that a small batch waits for more rows, at its sender and again at its receiver. 0: no wait. None: a time that
     grows with the parallelism."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
-    recovery: Strategy = Strategy.REGIONAL
+    recovery: RecoveryStrategy = RecoveryStrategy.REGIONAL
     """What restarts after the failure of a slot."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False

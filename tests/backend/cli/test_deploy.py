@@ -74,6 +74,7 @@ def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, 
     limits = (
         *("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none"),
         *("--stuck-timeout", "0", "--deploy-timeout", "5m", "--network-memory", "1GiB", "--buffer-timeout", "5ms"),
+        *("--recovery", "full"),
     )
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     assert weir("deploy", job_file(), "--name", "flights", *limits, "--wait").code == 0
@@ -86,6 +87,7 @@ def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, 
         "timeouts.deploy": ("60s", "5m"),
         "network_memory": ("256MiB", "1GiB"),
         "buffer_timeout": ("adaptive", "5ms"),
+        "recovery": ("regional", "full"),
     }
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", *limits).out
 
@@ -116,7 +118,8 @@ def test_a_stored_version_counts_as_unchanged_even_if_it_lacks_newer_options(
     with database.session() as session:
         spec = session.scalars(select(Spec)).one()
         older = {name: spec.body["checkpointing"][name] for name in ("interval", "retained", "directory", "staging_directory")}
-        body = {name: value for name, value in spec.body.items() if name not in ("timeouts", "network_memory", "buffer_timeout")}
+        new = ("timeouts", "network_memory", "buffer_timeout", "recovery")
+        body = {name: value for name, value in spec.body.items() if name not in new}
         spec.body = body | {"checkpointing": older}
     assert "version 1 is unchanged." in weir("deploy", job_file(), "--name", "flights").out
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from weir.cli.options import parse_buffer_timeout, parse_timeouts
+from weir.protocol.events import RecoveryStrategy
 from weir.spark.options import RunOptions
 from weir_backend.jobs.spec import Checkpointing, JobSpec, Timeouts, seconds, size_bytes
 from weir_workers.drivers.command import run_command
@@ -59,20 +60,25 @@ def test_a_spec_without_checkpoint_limits_runs_with_the_defaults() -> None:
     assert checkpoint_options(body) == now
 
 
-def test_timeouts_and_network_memory_are_passed_to_the_driver() -> None:
+def test_timeouts_memory_and_recovery_are_passed_to_the_driver() -> None:
     timeouts = Timeouts(stuck="none", slots="1h", deploy="5m")
-    body = JobSpec(artifact="0" * 64, timeouts=timeouts, network_memory="1GiB", buffer_timeout="0").model_dump(mode="json")
-    older = {name: value for name, value in body.items() if name not in ("timeouts", "network_memory", "buffer_timeout")}
-    for stored, chosen in ((body, ("none", "1h", "5m", "1GiB", "0")), (older, ("60s", "none", "60s", "256MiB", "adaptive"))):
+    chosen = JobSpec(
+        artifact="0" * 64, timeouts=timeouts, network_memory="1GiB", buffer_timeout="0", recovery=RecoveryStrategy.FULL
+    )
+    body = chosen.model_dump(mode="json")
+    new = ("timeouts", "network_memory", "buffer_timeout", "recovery")
+    older = {name: value for name, value in body.items() if name not in new}
+    names = [
+        f"--{name}"
+        for name in ("stuck-timeout", "slots-timeout", "deploy-timeout", "network-memory", "buffer-timeout", "recovery")
+    ]
+    for stored, expected in (
+        (body, ["none", "1h", "5m", "1GiB", "0", "full"]),
+        (older, ["60s", "none", "60s", "256MiB", "adaptive", "regional"]),
+    ):
         line = run_command(stored, job="job.py:job", directory="/cp", start={"mode": "resume"}, archive=None)
         options = dict(zip(line, line[1:], strict=False))
-        assert (
-            tuple(
-                options[name]
-                for name in ("--stuck-timeout", "--slots-timeout", "--deploy-timeout", "--network-memory", "--buffer-timeout")
-            )
-            == chosen
-        )
+        assert [options[name] for name in names] == expected
         assert {"--heartbeat-timeout", "--call-timeout", "--cancel-timeout", "--connect-timeout"} <= options.keys()
 
 
@@ -84,6 +90,7 @@ def test_specs_and_run_options_have_the_same_defaults() -> None:
     assert parse_timeouts(Timeouts().model_dump()) == run.timeouts
     assert size_bytes(JobSpec(artifact="0" * 64).network_memory) == run.network_bytes
     assert parse_buffer_timeout(JobSpec(artifact="0" * 64).buffer_timeout) == run.buffer_timeout_ms
+    assert JobSpec(artifact="0" * 64).recovery is run.recovery
 
 
 @pytest.mark.parametrize("start", [{"mode": "resume"}, {"mode": "from", "checkpoint": 7}])

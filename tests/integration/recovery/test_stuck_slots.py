@@ -18,8 +18,9 @@ import pytest
 
 from demo_slots import slot_processes
 from weir import Job, sinks, sources
-from weir.kernel.config import Strategy, Timeouts
+from weir.kernel.config import Timeouts
 from weir.kernel.effects import JobOutcome
+from weir.protocol.events import RecoveryStrategy
 from weir.spark.launch import JobResult, RunningJob, RunOptions, launch
 from weir.spark.session import LazySession
 
@@ -84,7 +85,11 @@ def gil_holder(directory: str, seconds: float) -> Callable[[dict[str, Any]], dic
 
 
 def run(
-    session: LazySession, directory: Path, add: Callable[[Any], Any], recovery: Strategy = Strategy.REGIONAL, **timeouts: Any
+    session: LazySession,
+    directory: Path,
+    add: Callable[[Any], Any],
+    recovery: RecoveryStrategy = RecoveryStrategy.REGIONAL,
+    **timeouts: Any,
 ) -> RunningJob:
     job = Job("stuck")
     rows = job.read(sources.generator({"n": sources.row_index()}, rows=ROWS, rate=RATE, splits=2), uid="rows")
@@ -146,7 +151,7 @@ def test_a_full_recovery_from_the_loss_of_a_slot_replaces_a_slot_with_a_hung_blo
     def add(rows: Any) -> Any:
         return rows.map_batches(hung_client(str(tmp_path)), blocking=True, uid="ask")
 
-    running = run(session, tmp_path, add, Strategy.FULL, call_timeout_ms=None)
+    running = run(session, tmp_path, add, RecoveryStrategy.FULL, call_timeout_ms=None)
     killed = None
     while (result := running.wait(0.05)) is None:
         hung = tmp_path / "hung"
@@ -158,7 +163,7 @@ def test_a_full_recovery_from_the_loss_of_a_slot_replaces_a_slot_with_a_hung_blo
     assert killed is not None
     check(result, tmp_path)
     (recovery,) = result.progress.recoveries
-    assert f"(pid {killed}) was lost" in recovery.reason and recovery.strategy is Strategy.FULL
+    assert f"(pid {killed}) was lost" in recovery.reason and recovery.strategy is RecoveryStrategy.FULL
 
 
 def test_a_killed_slot_is_replaced_while_the_other_slot_continues(session: LazySession, tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_a_killed_slot_is_replaced_while_the_other_slot_continues(session: LazyS
     result = finished(running, tmp_path)
     (recovery,) = result.progress.recoveries
     assert f"(pid {killed}) was lost" in recovery.reason
-    assert (recovery.strategy, recovery.generation) == (Strategy.REGIONAL, 1)
+    assert (recovery.strategy, recovery.generation) == (RecoveryStrategy.REGIONAL, 1)
     assert result.progress.records == ROWS
 
 

@@ -11,7 +11,7 @@ from kernel_cases import SOURCE, graph, graph_without_shuffles, register, restor
 
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit
-from weir.kernel.config import CheckpointConfig, RestartConfig, Strategy
+from weir.kernel.config import CheckpointConfig, RestartConfig
 from weir.kernel.effects import (
     AppendLog,
     Commit,
@@ -31,6 +31,7 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
 from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, SplitList
+from weir.protocol.events import RecoveryStrategy
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.manifest import AssignerState, CheckpointStatistics
 from weir.protocol.messages import (
@@ -923,7 +924,7 @@ def test_a_lost_slot_that_exchanges_no_records_is_replaced_while_the_other_slots
     effects = job.receive(2, Deployed(ONE), 40)
     assert only(Send, effects) == [Send(register(2).incarnation, Start(ONE))]
     (recovered,) = only(Report, effects)
-    assert (recovered.kind, recovered.strategy, recovered.value_ms) == (ReportKind.RECOVERED, Strategy.REGIONAL, 40)
+    assert (recovered.kind, recovered.strategy, recovered.value_ms) == (ReportKind.RECOVERED, RecoveryStrategy.REGIONAL, 40)
     assert assigned(job.receive(2, RequestSplit(ONE, SOURCE, 0))) == [(0, Split("split0", "payload of split0", 3, 0))]
 
 
@@ -1010,9 +1011,9 @@ def test_the_job_recovers_fully_if_a_replacement_fails() -> None:
     assert only(Send, effects) == [Send(register(1).incarnation, CancelSubtasks(ONE))]
 
 
-@pytest.mark.parametrize("config", [replace(CONFIG, recovery=Strategy.FULL), CONFIG])
+@pytest.mark.parametrize("config", [replace(CONFIG, recovery=RecoveryStrategy.FULL), CONFIG])
 def test_the_job_recovers_fully_if_recovery_is_full_or_slots_exchange_records(config: JobConfig) -> None:
-    job = independent(config) if config.recovery is Strategy.FULL else Job(config).running()
+    job = independent(config) if config.recovery is RecoveryStrategy.FULL else Job(config).running()
     assert sent(CancelSubtasks, lose(job, 0)) == [CancelSubtasks(ONE)]
     assert job.master.phase is JobPhase.CANCELLING
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
-from weir.kernel.config import Strategy
 from weir.kernel.effects import Finish, JobOutcome, Report
 from weir.kernel.job import JobPhase
 from weir.link.reporter import SAMPLE_EVERY_MS, Reporter
@@ -18,6 +17,7 @@ from weir.protocol.events import (
     GraphDeployed,
     MetricsSampled,
     Recovered,
+    RecoveryStrategy,
     RunStateChanged,
     SubtasksAcknowledged,
     WarningReported,
@@ -157,7 +157,7 @@ def test_a_job_whose_slot_is_replaced_stays_running_and_the_reason_names_the_slo
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
     recorder.reporter.on_report(Report.replacing(ONE, SlotIndex(1), SEVEN, records=0))
-    recorder.reporter.on_report(Report.recovered(ONE, SEVEN, took_ms=150, strategy=Strategy.REGIONAL))
+    recorder.reporter.on_report(Report.recovered(ONE, SEVEN, took_ms=150, strategy=RecoveryStrategy.REGIONAL))
     assert recorder.new_events() == [
         FailureOccurred(ONE, "slot 1 was lost"),
         RunStateChanged(DriverState.RUNNING, ONE, "slot 1 restores checkpoint 7, and the other slots continue"),

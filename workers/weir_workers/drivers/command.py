@@ -69,6 +69,7 @@ def run_command(
         "--tolerable-failed-checkpoints", "none" if tolerable is None else str(tolerable),
         *[part for name, timeout in body["timeouts"].items() for part in (f"--{name}-timeout", timeout)],
         "--network-memory", body["network_memory"], "--buffer-timeout", body["buffer_timeout"],
+        "--recovery", body["recovery"],
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],

@@ -1,8 +1,9 @@
-import { Alert, Box, Button, IconButton, TextField, Typography } from '@mui/material';
+import { Alert, Box, Button, IconButton, MenuItem, TextField, Typography } from '@mui/material';
 import Close from '@mui/icons-material/Close';
 import { useState, type ReactNode } from 'react';
 
 import { ApiProblem } from '../../api/problem';
+import { recoveryStrategyValues } from '../../api/schema';
 import { Panel } from '../../shared/Panel';
 import { fieldProblems, formProblems, problemsOfUnchangedFields, suggestJobName, type Draft, type FormValues, type TextFieldName } from './draft';
 import { FileInput } from './FileInput';
@@ -30,14 +31,17 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
   // Invalid fields are reported after the first attempt to submit.
   const problems = submitted ? { ...refused, ...invalid } : refused;
   const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
-  const field = (name: TextFieldName, label: string, help = '') => (
+  const field = (name: TextFieldName, label: string, help = '', values?: readonly string[]) => (
     <TextField
+      select={values !== undefined}
       label={label}
       value={draft[name]}
       onChange={({ target: { value } }) => set({ [name]: value })}
       error={problems[name] !== undefined}
       helperText={problems[name] ?? (help || undefined)}
-    />
+    >
+      {values?.map((value) => <MenuItem key={value} value={value}>{value}</MenuItem>)}
+    </TextField>
   );
   return (
     <Box
@@ -79,8 +83,9 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('tolerable', 'Tolerable failed checkpoints', 'The job restarts if more than this number of checkpoints fail in a row. Leave empty for no limit')}
         </FieldGrid>
       </Panel>
-      <Panel title="Timeouts and memory">
+      <Panel title="Recovery, timeouts and memory">
         <FieldGrid>
+          {field('recovery', 'Recovery', 'regional: if a slot fails that exchanges no records with other slots, only this slot restarts. full: all slots restart', recoveryStrategyValues)}
           {field('heartbeatTimeout', 'Heartbeat timeout', 'Weir replaces a slot that sends nothing for this time')}
           {field('stuckTimeout', 'Stuck timeout', 'Weir replaces a slot if one step of its loop takes longer than this timeout. Enter none for no limit')}
           {field('callTimeout', 'Call timeout', 'Weir replaces a slot if one of its blocking calls takes longer than this timeout. Enter none for no limit')}

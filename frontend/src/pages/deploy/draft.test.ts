@@ -15,7 +15,7 @@ describe('a version', () => {
   const typed = { ...EMPTY_DRAFT, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
 
   it('a version is built from the form values', () => {
-    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 }, timeouts: { heartbeat: '5s', stuck: '60s', call: '10m', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' }, network_memory: '256MiB', buffer_timeout: 'adaptive' });
+    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 }, timeouts: { heartbeat: '5s', stuck: '60s', call: '10m', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' }, network_memory: '256MiB', buffer_timeout: 'adaptive', recovery: 'regional' });
   });
 
   it.each([
@@ -27,9 +27,9 @@ describe('a version', () => {
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
   });
 
-  it('timeouts, network memory and buffer timeout keep their values when a draft is converted to a version and back', () => {
-    const body = specFromDraft({ ...typed, slotsTimeout: ' 1h ', deployTimeout: '5m', networkMemory: '1GiB', bufferTimeout: '5ms' }, 'ab');
-    expect(body).toMatchObject({ timeouts: { slots: '1h', deploy: '5m', heartbeat: '5s' }, network_memory: '1GiB', buffer_timeout: '5ms' });
+  it('timeouts, network memory, buffer timeout and recovery keep their values when a draft is converted to a version and back', () => {
+    const body = specFromDraft({ ...typed, slotsTimeout: ' 1h ', deployTimeout: '5m', networkMemory: '1GiB', bufferTimeout: '5ms', recovery: 'full' }, 'ab');
+    expect(body).toMatchObject({ timeouts: { slots: '1h', deploy: '5m', heartbeat: '5s' }, network_memory: '1GiB', buffer_timeout: '5ms', recovery: 'full' });
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab')).toEqual(body);
   });
 

@@ -6,6 +6,7 @@ import { defaultOf, fieldError } from '../../api/validation';
 type JobSpec = Schemas['JobSpec'];
 /** The API adds the defaults to the specs that it returns. */
 type CompleteSpec = Required<JobSpec> & { checkpointing: Required<Schemas['Checkpointing']>; timeouts: Required<Schemas['Timeouts']> };
+type RecoveryStrategy = Schemas['RecoveryStrategy'];
 type Scalar = boolean | number | string;
 
 interface Parameter {
@@ -18,7 +19,7 @@ const REQUEST_FIELDS = {
   name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
   timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
   retained: 'spec.checkpointing.retained', heartbeatTimeout: 'spec.timeouts.heartbeat', stuckTimeout: 'spec.timeouts.stuck', callTimeout: 'spec.timeouts.call', slotsTimeout: 'spec.timeouts.slots', deployTimeout: 'spec.timeouts.deploy',
-  cancelTimeout: 'spec.timeouts.cancel', connectTimeout: 'spec.timeouts.connect', networkMemory: 'spec.network_memory', bufferTimeout: 'spec.buffer_timeout',
+  cancelTimeout: 'spec.timeouts.cancel', connectTimeout: 'spec.timeouts.connect', networkMemory: 'spec.network_memory', bufferTimeout: 'spec.buffer_timeout', recovery: 'spec.recovery',
 } as const;
 const FORMATS: Partial<Record<TextFieldName, string>> = { name: 'Use letters, digits and . _ -', entry: 'Enter the name of a function, or package.module:function for an archive' };
 const FIELD_OF_CODE: Record<string, string> = { 'name-taken': 'name', empty: 'file', 'not-an-archive': 'file', 'too-large': 'file' };
@@ -41,12 +42,12 @@ export const EMPTY_DRAFT: Draft = { ...mapFields((field) => defaultOf(`JobCreate
 
 /** Return the form of a new version, filled from an existing spec. */
 export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'name' | 'description'>, body: Record<string, unknown>): Draft {
-  const { entry, parallelism, parameters, checkpointing: { interval, timeout, min_pause, tolerable_failed_checkpoints, retained }, timeouts, network_memory, buffer_timeout } = body as CompleteSpec;
+  const { entry, parallelism, parameters, checkpointing: { interval, timeout, min_pause, tolerable_failed_checkpoints, retained }, timeouts, network_memory, buffer_timeout, recovery } = body as CompleteSpec;
   return {
     name, description, comment: '', entry, parallelism: String(parallelism), interval: interval === 'none' ? '' : interval, timeout, minPause: min_pause,
     tolerable: String(tolerable_failed_checkpoints ?? ''), retained: String(retained),
     heartbeatTimeout: timeouts.heartbeat, stuckTimeout: timeouts.stuck, callTimeout: timeouts.call, slotsTimeout: timeouts.slots, deployTimeout: timeouts.deploy, cancelTimeout: timeouts.cancel, connectTimeout: timeouts.connect,
-    networkMemory: network_memory, bufferTimeout: buffer_timeout,
+    networkMemory: network_memory, bufferTimeout: buffer_timeout, recovery,
     parameters: Object.entries(parameters).map(([name, value]) => ({ name, value: formatScalar(value) })),
   };
 }
@@ -64,7 +65,7 @@ function convert(draft: Draft) {
 /** Return the spec to send. Settings that have no form field are copied from the previous spec, `before`. */
 export function specFromDraft(draft: Draft, digest: string, before: Record<string, unknown> = {}): JobSpec {
   const kept = before as Partial<JobSpec>;
-  const { entry, parallelism, interval, timeout, minPause, tolerable, retained, networkMemory, bufferTimeout, ...limits } = convert(draft);
+  const { entry, parallelism, interval, timeout, minPause, tolerable, retained, networkMemory, bufferTimeout, recovery, ...limits } = convert(draft);
   return {
     ...kept,
     artifact: digest,
@@ -78,6 +79,7 @@ export function specFromDraft(draft: Draft, digest: string, before: Record<strin
     },
     network_memory: networkMemory,
     buffer_timeout: bufferTimeout,
+    recovery: recovery as RecoveryStrategy,
   };
 }
 

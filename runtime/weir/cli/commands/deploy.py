@@ -20,6 +20,7 @@ from weir.cli.commands.waiting import Deadline, apply_manifest, wait_for_operati
 from weir.cli.logs import print_message
 from weir.cli.output import OutputFormat, OutputOption, print_json
 from weir.kernel.config import parse_duration_ms
+from weir.protocol.events import RecoveryStrategy
 
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
 """Kinds of operations that end as soon as the job is running."""
@@ -62,6 +63,7 @@ def deploy_command(
     connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
     network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
     buffer_timeout: options.BufferTimeoutOption = options.BUFFER_TIMEOUT,
+    recovery: options.RecoveryOption = RecoveryStrategy.REGIONAL,
     retained: options.RetainedOption = options.RETAINED,
     checkpoint_dir: Annotated[
         str | None,
@@ -126,6 +128,7 @@ def deploy_command(
             },
             network_memory=network_memory,
             buffer_timeout=buffer_timeout,
+            recovery=recovery,
         ),
         mode=mode.value,
         description=description,
@@ -203,6 +206,7 @@ class DeployOptions:
     timeouts: Mapping[str, str] = field(default_factory=lambda: options.TIMEOUTS)
     network_memory: str = options.NETWORK_MEMORY
     buffer_timeout: str = options.BUFFER_TIMEOUT
+    recovery: RecoveryStrategy = RecoveryStrategy.REGIONAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +303,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
         "timeouts": dict(body.get("timeouts", {})) | timeouts,
         "network_memory": settings.network_memory.strip(),
         "buffer_timeout": settings.buffer_timeout.strip(),
+        "recovery": settings.recovery.value,
     }
 
 

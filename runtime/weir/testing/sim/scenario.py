@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from weir.graph.logical import LogicalGraph
-from weir.kernel.config import NETWORK_BYTES, CheckpointConfig, RestartConfig, Strategy
+from weir.kernel.config import NETWORK_BYTES, CheckpointConfig, RestartConfig
 from weir.kernel.job import JobConfig
+from weir.protocol.events import RecoveryStrategy
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import GraphBuilder, SourceShape, without_shuffles
 from weir.testing.sim.simulation import MS
@@ -206,7 +207,7 @@ def make_scenario(seed: int, *, wide: bool | None = None) -> Scenario:
     if separate.random() < 0.15:
         scenario = replace(scenario, logical=without_shuffles(logical))
     if separate.random() < 0.2:
-        scenario = replace(scenario, config=replace(scenario.config, recovery=Strategy.FULL))
+        scenario = replace(scenario, config=replace(scenario.config, recovery=RecoveryStrategy.FULL))
     scenario = _with_feasible_checkpoints(scenario)
     separate = random.Random(f"stalls {seed}")
     return _with_stalls(separate, scenario) if faults and separate.random() < 0.3 else scenario
