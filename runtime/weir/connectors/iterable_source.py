@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from weir.connectors.base import Source
 from weir.errors import ConfigError, InputError, SchemaError
-from weir.operators.base import OperatorContext, SourceOperator
+from weir.operators.base import OperatorContext, SourceOperator, SplitBatch
 from weir.protocol.snapshots import Split
 
 DATA_BYTES_MAX = 16 << 20
@@ -110,7 +110,7 @@ class IterableReader(SourceOperator):
     def wants_split(self) -> bool:
         return not self._splits
 
-    def poll(self) -> pa.RecordBatch | None:
+    def poll(self) -> SplitBatch | None:
         if not self._splits:
             return None
         split = self._splits[0]
@@ -125,7 +125,11 @@ class IterableReader(SourceOperator):
         else:
             self._splits[0] = replace(split, position=end - first)
         batches = self._table.slice(begin, end - begin).to_batches()
-        return batches[0] if batches else None
+        return SplitBatch(batches[0], split) if batches else None
+
+    def locate(self, split: Split) -> str:
+        assert split.position is None or isinstance(split.position, int)
+        return f"row {_range(split)[0] + (split.position or 0) + 1:,} of the iterable"
 
     def _before_fault(self, begin: int, end: int) -> int:
         fault = self._source.fail_at

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -168,6 +168,13 @@ class Operator(ABC):
         """Release resources. The loop calls ``close`` in every case, even after a failure."""
 
 
+class SplitBatch(NamedTuple):
+    """Records of one split. ``split`` has the position before the first of these records."""
+
+    records: pa.RecordBatch
+    split: Split
+
+
 class SourceOperator(ABC):
     """The first operator of a source chain. A source operator reads splits and has no inputs."""
 
@@ -184,7 +191,7 @@ class SourceOperator(ABC):
         coordinator."""
 
     @abstractmethod
-    def poll(self) -> pa.RecordBatch | None:
+    def poll(self) -> SplitBatch | None:
         """Return the next batch (at most ``context.batch_rows`` rows), or None if no batch is ready. This method does not block.
 
         Raises InputError for unreadable input. The message of the error names the file and the line."""
@@ -192,6 +199,10 @@ class SourceOperator(ABC):
     @abstractmethod
     def unfinished(self) -> tuple[Split, ...]:
         """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
+
+    def locate(self, split: Split) -> str:
+        """Return the place of the split's position in the input, for error messages, such as ``row 4,097 of /data/a.parquet``."""
+        return f"position {split.position or 0} of split {split.id}"
 
     def is_reading(self) -> bool:
         """Return whether any split is in progress. The loop calls ``is_reading`` in every turn."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-import pyarrow as pa
-
-from weir.errors import InputError, ProtocolError
-from weir.operators.base import SourceOperator, Step
+from weir.errors import InputError, ProtocolError, UserCodeError
+from weir.operators.base import SourceOperator, SplitBatch, Step
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split
 from weir.subtask.subtask import ANY_TIME, NEEDS_ROOM, NONE, SubtaskParts, SubtaskRuntime, Work
@@ -45,6 +43,8 @@ class SourceSubtask(SubtaskRuntime):
         """A subtask that ended before the restore requests no splits. The records of a new split would reach operators whose
         ``on_end_of_input`` has already run.
         """
+        self._split: Split | None = None
+        """The split of the batch that the last step processed, with the position before this batch."""
         self._buffer_ns = buffer_ns
         self._poll_at_ns = 0
         self._poll_before_trigger = False
@@ -109,15 +109,29 @@ class SourceSubtask(SubtaskRuntime):
             step: Step = iter(()) if self._ended_before else self.chain.on_end_of_input()
             self._start_step(step, self._end)
         else:
-            batch = self._poll()
+            polled = self._poll()
             self._poll_before_trigger = False
-            if batch is None:
+            if polled is None:
                 self._poll_at_ns = now_ns + self.source.next_poll_after_ns()
                 return
+            batch, self._split = polled
             self.records_in += batch.num_rows
-            self._start_step(self.chain.process(batch, 0), lambda: None)
+            self._start_step(self.chain.process(batch, 0), self._forget_split)
 
-    def _poll(self) -> pa.RecordBatch | None:
+    def _forget_split(self) -> None:
+        self._split = None
+
+    def step(self, now_ns: int) -> None:
+        try:
+            super().step(now_ns)
+        except UserCodeError as error:
+            if self._split is None:
+                raise
+            place = self.source.locate(self._split)
+            text = f"{error}. The record is in the batch of source {self.uid!r} that begins at {place}"
+            raise UserCodeError(text, retry=error.retry) from error
+
+    def _poll(self) -> SplitBatch | None:
         try:
             return self.source.poll()
         except InputError as error:

@@ -28,8 +28,9 @@ def read(position: int, *, parallelism: int) -> tuple[list[SplitRead], dict[int,
         context = OperatorContext("bench", OperatorUid("source"), "source", 0, 1, 1, (0, 0), Generation(1), batch_rows=position)
         reader.open(context)
         reader.add_split(split)
-        batch = reader.poll()
-        assert batch is not None
+        polled = reader.poll()
+        assert polled is not None
+        batch = polled.records
         assert batch.num_rows == position
         for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True):
             count, total = counted.get(key, (0, 0))

@@ -9,7 +9,7 @@ import pyarrow as pa
 from weir.connectors.base import Source
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.registry import source_from
-from weir.operators.base import OperatorContext, SourceOperator
+from weir.operators.base import OperatorContext, SourceOperator, SplitBatch
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Split
 
@@ -45,6 +45,12 @@ def make_context(
 ReadAll = Callable[..., pa.Table]
 
 
+def poll(reader: SourceOperator) -> pa.RecordBatch | None:
+    """Poll the reader. Return the records without their split."""
+    polled = reader.poll()
+    return None if polled is None else polled.records
+
+
 class Reading:
     """Reads a source in the same way as the loop of a slot. The source is rebuilt from its description, as in a slot."""
 
@@ -62,12 +68,19 @@ class Reading:
         self._todo = list(splits)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        return (polled.records for polled in self.polled())
+
+    def places(self) -> list[str]:
+        """Return the place at which each batch begins, as error messages show it."""
+        return [self.reader.locate(polled.split) for polled in self.polled()]
+
+    def polled(self) -> Iterator[SplitBatch]:
         while self._todo or self.reader.unfinished():
             while self._todo and self.reader.wants_split():
                 self.reader.add_split(self._todo.pop(0))
-            batch = self.reader.poll()
-            if batch is not None:
-                yield batch
+            polled = self.reader.poll()
+            if polled is not None:
+                yield polled
             elif isinstance(self.reader, ReadAheadReader):
                 assert self.reader.wait(10), "the reader returned no batch within 10 s"
 

@@ -78,3 +78,8 @@ def test_a_connector_description_with_an_unknown_kind_or_field_is_refused() -> N
             build(None)
     with pytest.raises(ProtocolError, match=r"unknown field `\$.command`"):
         sink_from({"kind": "console", "rows": 1, "command": "x"})
+
+
+def test_errors_can_name_the_row_at_which_a_batch_begins() -> None:
+    source = sources.iterable([{"v": row} for row in range(5)], splits=2, batch_rows=2)
+    assert Reading(source, source.splits(1)).places() == [f"row {row} of the iterable" for row in (1, 3, 5)]

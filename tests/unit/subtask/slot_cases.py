@@ -11,7 +11,7 @@ from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.restore import plan_restore
-from weir.operators.base import Batch, Operator, PendingSnapshot, SourceOperator, Step
+from weir.operators.base import Batch, Operator, PendingSnapshot, SourceOperator, SplitBatch, Step
 from weir.protocol import codec
 from weir.protocol.channel_state import PackedInts
 from weir.protocol.frames import Frame, FrameKind
@@ -22,7 +22,7 @@ from weir.storage.state_files import RestoreProgress
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 
-SOURCE, KEYED = OperatorUid("source"), OperatorUid("keyed")
+SOURCE, MAP, KEYED = OperatorUid("source"), OperatorUid("map"), OperatorUid("keyed")
 KIB, MIB = 1024, 1024 * 1024
 
 
@@ -57,11 +57,13 @@ class ListSource(SourceOperator):
     def wants_split(self) -> bool:
         return not self.splits
 
-    def poll(self) -> Batch | None:
-        batch = self.batches.pop(0) if self.batches else None
-        if not self.batches:
-            self.splits = []
-        return batch
+    def poll(self) -> SplitBatch | None:
+        polled = SplitBatch(self.batches.pop(0), self.splits[0]) if self.batches else None
+        self.splits = [replace(split, position=len(self.batches)) for split in self.splits if self.batches]
+        return polled
+
+    def locate(self, split: Split) -> str:
+        return f"{split.id}, with {split.position} batches left"
 
     def unfinished(self) -> tuple[Split, ...]:
         return tuple(self.splits)
@@ -162,12 +164,20 @@ class FakeBackground:
 
 
 class Bench:
-    """Slot 0, with its environment and its program. The test provides the source and the keyed operator."""
+    """Slot 0, with its environment and its program. The test provides the source, an operator in the chain of the source (if any)
+    and the keyed operator."""
 
     def __init__(
-        self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536, buffer_ms: float = 0
+        self,
+        source: ListSource,
+        keyed: Operator,
+        *,
+        chained: Operator | None = None,
+        slots: int = 1,
+        batch_rows: int = 65_536,
+        buffer_ms: float = 0,
     ) -> None:
-        self.graph = graph(slots)
+        self.graph = graph(slots, chained=chained is not None)
         self.joins = True
         self.now_ns = 0
         self.sent: list[FromSlot] = []
@@ -177,6 +187,8 @@ class Bench:
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self.backgrounds: list[FakeBackground] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
+        if chained is not None:
+            self._parts[MAP] = chained
         self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows, buffer_timeout_ms=buffer_ms))  # type: ignore[arg-type]  # the same object is the environment and the program
 
     # ---- program ---------------------------------------------------------------------------------
@@ -289,21 +301,23 @@ class Bench:
         return [message for message in self.sent if isinstance(message, kind)]
 
 
-def graph(slots: int) -> PhysicalGraph:
+def graph(slots: int, *, chained: bool = False) -> PhysicalGraph:
     columns = (Column("key", "int64"),)
-    key = Input(SOURCE, Partitioning.HASH, ("key",))
+    key = Input(MAP if chained else SOURCE, Partitioning.HASH, ("key",))
+    chain = (LogicalOperator(MAP, "map", OperatorKind.MAP, (Input(SOURCE),), columns, ""),) if chained else ()
     operators = (
         LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), columns, ""),
+        *chain,
         LogicalOperator(KEYED, "keyed", OperatorKind.AGGREGATE, (key,), columns, "", stateful=True),
         LogicalOperator(OperatorUid("sink"), "sink", OperatorKind.SINK, (Input(KEYED),), columns, ""),
     )
     compiled = compile_graph(LogicalGraph("job", operators), slots=slots)
-    chain = compiled.chains[1]
+    keyed = compiled.chains[1]
     # Remove the sink, so that the keyed operator is the last operator.
     return PhysicalGraph(
         compiled.logical,
         slots,
-        (compiled.chains[0], type(chain)(chain.index, (KEYED,), chain.parallelism)),
+        (compiled.chains[0], replace(keyed, operators=(KEYED,))),
         compiled.edges,
         compiled.max_parallelism,
     )

@@ -11,7 +11,7 @@ from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, R
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
-from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch, Step
+from weir.operators.base import BUFFER_ROWS_ENOUGH, Batch, SplitBatch, Step
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.messages import (
@@ -723,7 +723,7 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
 @pytest.mark.parametrize(("retry", "restartable"), [(Retry.NEVER, False), (Retry.BACKOFF, True)])
 def test_the_report_of_an_input_error_names_the_source(retry: Retry, restartable: bool) -> None:
     class Unreadable(ListSource):
-        def poll(self) -> Batch | None:
+        def poll(self) -> SplitBatch | None:
             raise InputError("the disk did not answer", retry=retry)
 
     bench = bench_with_split(Bench(Unreadable([Rows(1)]), Collecting()).deploy())
@@ -731,6 +731,22 @@ def test_the_report_of_an_input_error_names_the_source(retry: Retry, restartable
     (failed,) = bench.messages(SubtaskFailed)
     assert failed.reason == "Source 'source': the disk did not answer"
     assert failed.restartable is restartable
+
+
+def test_the_report_of_a_user_code_error_names_the_place_in_the_input() -> None:
+    def parse(batch: Batch) -> Step:
+        yield batch
+        if batch.rows == ("bad",):
+            raise UserCodeError("map 'parse': parse raised ValueError")
+
+    source = ListSource([Rows("good"), Rows("bad"), Rows("good")])
+    bench = bench_with_split(Bench(source, Collecting(), chained=Collecting(parse)).deploy())
+    bench.turns()
+    (failed,) = bench.messages(SubtaskFailed)
+    assert (failed.kind, failed.restartable) == ("UserCodeError", False)
+    assert failed.reason == (
+        "map 'parse': parse raised ValueError. The record is in the batch of source 'source' that begins at all, with 2 batches left"
+    )
 
 
 def test_a_slot_fails_if_a_data_connection_is_lost() -> None:
@@ -808,7 +824,7 @@ class PacedSource(ListSource):
         self._wait_ms = wait_ms
         self._polled = False
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> SplitBatch | None:
         if self._polled:
             return super().poll()
         self._polled = True

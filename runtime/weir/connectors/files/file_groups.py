@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -90,48 +90,64 @@ def group_split(files: Sequence[ListedFile]) -> Split:
     return Split(id=f"{files[0].path} and {len(files) - 1} more files", payload=to_json(FileGroup(tuple(files))))
 
 
-def read_split(
-    split: Split,
-    batch_rows: int,
-    restored: CheckpointId | None,
-    *,
-    kind: type[_Part],
-    whole_file: Callable[[ListedFile], _Part],
-    read: Callable[[_Part, JsonValue, int, CheckpointId | None], Iterator[tuple[_Rows, JsonValue]]],
-    merge: Callable[[Sequence[_Rows]], pa.RecordBatch],
-) -> Batches:
-    """Read a split, which is a group of files or a part of one file.
+@dataclass(frozen=True, slots=True)
+class SplitFormat(Generic[_Part, _Rows]):
+    """Reads splits, each of which is a group of files or a part of one file.
 
-    ``kind`` is the class of a part's payload. ``whole_file`` returns the payload for a whole file. ``read`` takes a part, the
+    ``kind`` is the class of a part's payload. ``whole_file`` returns the payload for a whole file. ``read_part`` takes a part, the
     position in the part, the maximum number of rows of a batch, and the checkpoint that contains the position. ``merge``
-    combines rows of several small files into one batch, because each batch has a fixed cost in every operator of the job."""
-    if not (isinstance(split.payload, dict) and "files" in split.payload):
-        for rows, position in read(from_json(kind, split.payload), split.position, batch_rows, restored):
-            batch = merge([rows])
-            if batch.num_rows:
-                yield batch, position
-        return
-    files = from_json(FileGroup, split.payload).files
-    at = GroupPosition(0) if split.position is None else from_json(GroupPosition, split.position)
-    waiting: list[_Rows] = []
-    count = size = 0
-    until_ns = time.monotonic_ns() + MERGE_NS
-    for number in range(at.files_read, len(files)):
-        checkpoint = None if at.position is None else restored
-        for rows, position in read(whole_file(files[number]), at.position, batch_rows, checkpoint):
-            full = count + rows.num_rows > batch_rows or size + rows.nbytes > BATCH_BYTES
-            if waiting and (full or time.monotonic_ns() >= until_ns):
-                batch = merge(waiting)
+    combines rows of several small files into one batch, because each batch has a fixed cost in every operator of the job.
+    ``locate_in`` takes a part and a position, and returns the place of the position, for messages."""
+
+    kind: type[_Part]
+    whole_file: Callable[[ListedFile], _Part]
+    read_part: Callable[[_Part, JsonValue, int, CheckpointId | None], Iterator[tuple[_Rows, JsonValue]]]
+    merge: Callable[[Sequence[_Rows]], pa.RecordBatch]
+    locate_in: Callable[[_Part, JsonValue], str]
+
+    def read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Batches:
+        if not _is_group(split):
+            for rows, position in self.read_part(from_json(self.kind, split.payload), split.position, batch_rows, restored):
+                batch = self.merge([rows])
                 if batch.num_rows:
-                    yield batch, at.to_json()
-                waiting, count, size, until_ns = [], 0, 0, time.monotonic_ns() + MERGE_NS
-            waiting.append(rows)
-            count, size = count + rows.num_rows, size + rows.nbytes
-            at = GroupPosition(number, position)
-        at = GroupPosition(number + 1)
-    batch = merge(waiting) if waiting else None
-    if batch is not None and batch.num_rows:
-        yield batch, at.to_json()
+                    yield batch, position
+            return
+        files, at = _group(split)
+        waiting: list[_Rows] = []
+        count = size = 0
+        until_ns = time.monotonic_ns() + MERGE_NS
+        for number in range(at.files_read, len(files)):
+            checkpoint = None if at.position is None else restored
+            for rows, position in self.read_part(self.whole_file(files[number]), at.position, batch_rows, checkpoint):
+                full = count + rows.num_rows > batch_rows or size + rows.nbytes > BATCH_BYTES
+                if waiting and (full or time.monotonic_ns() >= until_ns):
+                    batch = self.merge(waiting)
+                    if batch.num_rows:
+                        yield batch, at.to_json()
+                    waiting, count, size, until_ns = [], 0, 0, time.monotonic_ns() + MERGE_NS
+                waiting.append(rows)
+                count, size = count + rows.num_rows, size + rows.nbytes
+                at = GroupPosition(number, position)
+            at = GroupPosition(number + 1)
+        batch = self.merge(waiting) if waiting else None
+        if batch is not None and batch.num_rows:
+            yield batch, at.to_json()
+
+    def locate(self, split: Split) -> str:
+        """See ``SourceOperator.locate``."""
+        if not _is_group(split):
+            return self.locate_in(from_json(self.kind, split.payload), split.position)
+        files, at = _group(split)
+        return self.locate_in(self.whole_file(files[at.files_read]), at.position)
+
+
+def _is_group(split: Split) -> bool:
+    return isinstance(split.payload, dict) and "files" in split.payload
+
+
+def _group(split: Split) -> tuple[tuple[ListedFile, ...], GroupPosition]:
+    at = GroupPosition(0) if split.position is None else from_json(GroupPosition, split.position)
+    return from_json(FileGroup, split.payload).files, at
 
 
 def merge_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

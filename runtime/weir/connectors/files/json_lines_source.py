@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from weir.connectors.base import describe_fields
-from weir.connectors.files.file_groups import merge_batches, read_split
+from weir.connectors.files.file_groups import SplitFormat, merge_batches
 from weir.connectors.files.file_listing import InputFile, list_files, max_split_bytes
 from weir.connectors.files.followed_files import FileSource, Follow
 from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
@@ -75,9 +75,8 @@ class JsonLinesSource(FileSource):
     def reader(self) -> ReadAheadReader:
         options = pj.ParseOptions(explicit_schema=self.schema(), unexpected_field_behavior=self.unknown_fields)
         merge = partial(_parse_parts, options=options)
-        return ReadAheadReader(
-            partial(read_split, kind=LineRange, whole_file=LineRange.whole, read=_read, merge=merge), rate=self.rate
-        )
+        splits = SplitFormat(LineRange, LineRange.whole, _read, merge, LineRange.locate)
+        return ReadAheadReader(splits.read, locate=splits.locate, rate=self.rate)
 
     def _infer(self) -> pa.Schema:
         for file in list_files(self.paths, following=self.follow is not None):

@@ -16,7 +16,7 @@ from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError
 from weir.protocol.codec import to_json
 from weir.protocol.ids import CheckpointId
-from weir.protocol.snapshots import Split
+from weir.protocol.snapshots import JsonValue, Split
 
 BLOCK_BYTES = 4 << 20
 LINE_BYTES_MAX = 256 << 20
@@ -41,6 +41,15 @@ class LineRange:
     @staticmethod
     def whole(file: ListedFile, *, number_lines: bool = False) -> LineRange:
         return LineRange(file.path, 0, file.bytes, file.bytes, int(number_lines), file.modified_ns)
+
+    def locate(self, position: JsonValue) -> str:
+        """Return the place of ``position`` for messages. The position is a byte offset, ``[byte offset, line number]``, or None."""
+        match position:
+            case [int(), int(number)]:
+                return f"line {number:,} of {self.file}"
+            case int(offset):
+                return f"byte {offset:,} of {self.file}"
+        return f"line {self.line:,} of {self.file}" if self.line else f"byte {self.start:,} of {self.file}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weir.connectors.base import describe_fields
-from weir.connectors.files.file_groups import BYTES_MAX, Batches, ListedFile, group_files, group_split, merge_batches, read_split
+from weir.connectors.files.file_groups import BYTES_MAX, Batches, ListedFile, SplitFormat, group_files, group_split, merge_batches
 from weir.connectors.files.file_identity import InputFileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile, in_parallel, list_files, max_split_bytes
 from weir.connectors.files.followed_files import FileSource, Follow
@@ -179,9 +179,14 @@ def row_group_reader(schema: pa.Schema, *, same_columns: bool | None, rate: floa
             accepted[:] = [found]
 
     read = partial(read_row_groups, schema=schema, check=check)
-    return ReadAheadReader(
-        partial(read_split, kind=RowGroups, whole_file=RowGroups.whole, read=read, merge=merge_batches), rate=rate
-    )
+    splits = SplitFormat(RowGroups, RowGroups.whole, read, merge_batches, _locate)
+    return ReadAheadReader(splits.read, locate=splits.locate, rate=rate)
+
+
+def _locate(groups: RowGroups, position: JsonValue) -> str:
+    assert position is None or isinstance(position, int)
+    row = f"row {(position or 0) + 1:,}"
+    return f"{row} of {groups.file}" if groups.first == 0 else f"{row} of row group {groups.first} and later in {groups.file}"
 
 
 def read_row_groups(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from weir.connectors.token_bucket import TokenBucket
-from weir.operators.base import OperatorContext, SourceOperator
+from weir.operators.base import OperatorContext, SourceOperator, SplitBatch
 from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
@@ -52,11 +52,13 @@ class ReadAheadReader(SourceOperator):
         self,
         read: ReadSplit,
         *,
+        locate: Callable[[Split], str] | None = None,
         rate: float | None = None,
         bytes_ahead: int = BYTES_AHEAD,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._read = read
+        self._locate = locate or super().locate
         self._rate = rate
         self._bytes_ahead = bytes_ahead
         self._clock_ns = clock_ns
@@ -98,7 +100,7 @@ class ReadAheadReader(SourceOperator):
         """
         return self._unread == 0 and len(self._splits) < 3 and self._failure is None
 
-    def poll(self) -> pa.RecordBatch | None:
+    def poll(self) -> SplitBatch | None:
         if self._failure is not None:
             raise self._failure
         while True:
@@ -118,8 +120,9 @@ class ReadAheadReader(SourceOperator):
             if item.batch is None:
                 del self._splits[item.split]
                 continue
-            self._splits[item.split] = replace(self._splits[item.split], position=item.position)
-            return item.batch
+            split = self._splits[item.split]
+            self._splits[item.split] = replace(split, position=item.position)
+            return SplitBatch(item.batch, split)
 
     def _try_take_tokens(self, item: _Item) -> bool:
         """Take one token for each row of the item. Return False if the token bucket has too few tokens."""
@@ -140,6 +143,9 @@ class ReadAheadReader(SourceOperator):
 
     def unfinished(self) -> tuple[Split, ...]:
         return tuple(self._splits.values())
+
+    def locate(self, split: Split) -> str:
+        return self._locate(split)
 
     def next_poll_after_ns(self) -> int:
         return self._wait_ns

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weir.connectors.files.file_groups import read_split
+from weir.connectors.files.file_groups import SplitFormat
 from weir.connectors.files.file_listing import InputFile, max_split_bytes
 from weir.connectors.files.followed_files import FileSource, Follow
 from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
@@ -55,8 +55,8 @@ class TextSource(FileSource):
 
     def reader(self) -> ReadAheadReader:
         whole_file = partial(LineRange.whole, number_lines=self.line_numbers)
-        read = partial(read_split, kind=LineRange, whole_file=whole_file, read=self._read, merge=self._batch)
-        return ReadAheadReader(read, rate=self.rate)
+        splits = SplitFormat(LineRange, whole_file, self._read, self._batch, LineRange.locate)
+        return ReadAheadReader(splits.read, locate=splits.locate, rate=self.rate)
 
     def _read(
         self, lines: LineRange, start: JsonValue, batch_rows: int, restored: CheckpointId | None

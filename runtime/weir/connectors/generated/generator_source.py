@@ -13,7 +13,7 @@ import pyarrow as pa
 from weir.connectors.base import Source
 from weir.connectors.generated.columns import Fill, GeneratedColumn, column_filler, column_type
 from weir.connectors.token_bucket import TokenBucket
-from weir.operators.base import OperatorContext, SourceOperator
+from weir.operators.base import OperatorContext, SourceOperator, SplitBatch
 from weir.protocol.codec import from_json
 from weir.protocol.snapshots import Split
 
@@ -43,6 +43,10 @@ class Stride:
     first: int
     of: int
     rows: int | None
+
+    def row(self, position: int) -> int:
+        """Return the number of the row at ``position``, from 0."""
+        return self.first + position * self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ class GeneratorReader(SourceOperator):
         because they never reach the end of an endless split."""
         return len(self._active) < (self._splits_wanted if self._active else 1)
 
-    def poll(self) -> pa.RecordBatch | None:
+    def poll(self) -> SplitBatch | None:
         now_ns = self._clock_ns()
         wait_ns = WAIT_NS_MAX
         for _ in range(len(self._active)):
@@ -158,14 +162,18 @@ class GeneratorReader(SourceOperator):
         self._wait_ns = max(wait_ns, WAIT_NS_MIN)
         return None
 
-    def _emit(self, active: _ActiveSplit, rows: int, now_ns: int) -> pa.RecordBatch:
-        first = active.stride.first + active.position * active.stride.of
+    def _emit(self, active: _ActiveSplit, rows: int, now_ns: int) -> SplitBatch:
+        split = replace(active.split, position=active.position)
+        first = active.stride.row(active.position)
         active.position += rows
         if not active.is_unfinished:
             self._active.remove(active)
-        return pa.RecordBatch.from_arrays(
-            [fill(first, active.stride.of, rows, now_ns) for fill in self._fills], schema=self._schema
-        )
+        columns = [fill(first, active.stride.of, rows, now_ns) for fill in self._fills]
+        return SplitBatch(pa.RecordBatch.from_arrays(columns, schema=self._schema), split)
+
+    def locate(self, split: Split) -> str:
+        assert split.position is None or isinstance(split.position, int)
+        return f"row {from_json(Stride, split.payload).row(split.position or 0) + 1:,} of the generator"
 
     def unfinished(self) -> tuple[Split, ...]:
         return tuple(replace(active.split, position=active.position) for active in self._active)

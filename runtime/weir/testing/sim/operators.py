@@ -8,7 +8,7 @@ from typing import cast
 
 from weir.connectors.files import file_identity
 from weir.connectors.files.file_identity import InputFileIdentity
-from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, Step
+from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, SplitBatch, Step
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, Split
 from weir.testing.sim.input_files import InputFiles
@@ -38,7 +38,7 @@ class SimSource(SourceOperator):
     def wants_split(self) -> bool:
         return len(self._open) < self._splits_open_max
 
-    def poll(self) -> Batch | None:
+    def poll(self) -> SplitBatch | None:
         if not self._open or self._simulation.chance(0.1):
             return None
         split = self._simulation.random.choice(list(self._open.values()))
@@ -53,7 +53,7 @@ class SimSource(SourceOperator):
             del self._open[split.id]
         else:
             self._open[split.id] = replace(split, position=end)
-        return SimBatch(rows, self._row_bytes)
+        return SplitBatch(SimBatch(rows, self._row_bytes), split)
 
     def unfinished(self) -> tuple[Split, ...]:
         return tuple(self._open.values())

@@ -236,3 +236,40 @@ def test_listing_many_files_logs_the_progress(tmp_path: Path, monkeypatch: pytes
     assert [(entry["event"], entry["files"]) for entry in logs] == [
         ("listing the input", f"{count} of 250") for count in (100, 200, 250)
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_group", "in_file"),
+    [
+        ("text", ["byte 0 of {a}", "byte 4 of {a}", "byte 0 of {b}"], ["byte 0 of {b}", "byte 4 of {b}"]),
+        ("json_lines", ["byte 0 of {a}", "byte 18 of {a}", "byte 0 of {b}"], ["byte 0 of {b}", "byte 18 of {b}"]),
+        ("parquet", ["row 1 of {a}", "row 3 of {a}", "row 1 of {b}"], ["row 1 of {b}", "row 3 of {b}"]),
+    ],
+)
+def test_errors_can_name_the_place_at_which_a_batch_begins(
+    kind: str, in_group: list[str], in_file: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(kind, tmp_path / "a", range(4))
+    write(kind, tmp_path / "b", range(3))
+    paths = {name: str(tmp_path / name) for name in ("a", "b")}
+    one = READERS[kind](tmp_path / "b")
+    assert Reading(one, one.splits(1), batch_rows=2).places() == [place.format(**paths) for place in in_file]
+    monkeypatch.setattr(file_groups, "SPLITS_PER_SUBTASK", 1)
+    monkeypatch.setattr(file_groups, "MERGE_NS", 0)
+    both = READERS[kind](tmp_path)
+    (split,) = both.splits(1)
+    found = Reading(both, [split], batch_rows=2).places()
+    assert found[:3] == [place.format(**paths) for place in in_group]
+
+
+def test_errors_can_name_the_place_in_a_range_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "numbers"
+    write("text", file, range(10, 20))
+    ranges = replace(sources.text(file, line_numbers=True), split_bytes=15)
+    assert Reading(ranges, ranges.splits(1), batch_rows=3).places() == [f"line {line} of {file}" for line in (1, 4, 6, 9)]
+    pq.write_table(pa.table({"v": pa.array(range(9), pa.int64())}), file, row_group_size=3)
+    groups = replace(sources.parquet(file), split_bytes=1)
+    assert Reading(groups, groups.splits(1), batch_rows=2).places() == [
+        *(f"row {row} of {file}" for row in (1, 3)),
+        *(f"row {row} of row group {group} and later in {file}" for group in (1, 2) for row in (1, 3)),
+    ]

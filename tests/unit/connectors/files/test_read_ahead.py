@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from tests.unit.connectors.connector_harness import make_context
+from tests.unit.connectors.connector_harness import make_context, poll
 
 from weir.connectors.files.read_ahead import IO_WAIT_NS, ReadAheadReader
 from weir.protocol.ids import CheckpointId
@@ -49,7 +49,7 @@ def test_the_reader_stops_at_its_byte_limit_and_continues_when_batches_are_polle
     reads.wait_for_requests(4)  # three batches are in the queue, and the fourth waits for space
     for polled in range(1, 997):
         assert reader.wait(10)
-        batch = reader.poll()
+        batch = poll(reader)
         assert batch is not None and reader.unfinished()[0].position == polled
         assert reads.requests <= polled + 4
         assert reader.gauges()["read_ahead_bytes"] <= 240
@@ -62,7 +62,7 @@ def test_a_batch_larger_than_the_limit_is_queued_if_the_queue_is_empty() -> None
     seen = 0
     while reader.unfinished():
         assert reader.wait(10)
-        seen += reader.poll() is not None
+        seen += poll(reader) is not None
     assert seen == 3
     reader.close()
 
@@ -95,11 +95,11 @@ def test_the_loop_polls_less_often_while_the_reading_thread_waits_for_the_disk()
     for _ in range(2):
         waits = []
         for _ in range(6):
-            assert reader.poll() is None
+            assert poll(reader) is None
             waits.append(reader.next_poll_after_ns() / IO_WAIT_NS)
         assert waits == [1, 2, 4, 8, 10, 10]
         disk.release()
-        assert reader.wait(10) and reader.poll() is TEN_ROWS
+        assert reader.wait(10) and poll(reader) is TEN_ROWS
     reader.close()
 
 
@@ -122,9 +122,9 @@ def test_poll_raises_the_error_of_the_reading_thread() -> None:
     reader = ReadAheadReader(read)
     reader.open(make_context())
     reader.add_split(Split("a", None))
-    assert reader.wait(10) and reader.poll() is TEN_ROWS and reader.wait(10)
+    assert reader.wait(10) and poll(reader) is TEN_ROWS and reader.wait(10)
     with pytest.raises(ZeroDivisionError, match="raised on the thread"):
-        while reader.poll() is None:
+        while poll(reader) is None:
             assert reader.wait(10)
     assert not reader.wants_split()
     reader.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pytest
-from tests.unit.connectors.connector_harness import make_context
+from tests.unit.connectors.connector_harness import make_context, poll
 
 from weir.connectors import sources
 from weir.connectors.base import Source
@@ -40,7 +40,7 @@ def rows_within(reader: ReadAheadReader, clock: Clock, *, seconds: float, step_n
     until_ns = clock.now_ns + int(seconds * SECOND_NS)
     while clock.now_ns < until_ns and reader.unfinished():
         assert reader.wait(10)
-        batch = reader.poll()
+        batch = poll(reader)
         if batch is None:
             clock.now_ns += step_ns
         else:
@@ -83,7 +83,7 @@ def test_the_position_counts_only_emitted_rows() -> None:
 def test_a_rate_limited_reader_requests_its_next_poll_when_the_next_row_is_due() -> None:
     reader, clock = rate_limited(200.0)
     assert reader.wait(10)
-    assert reader.poll() is None
+    assert poll(reader) is None
     assert 1_000_000 < reader.next_poll_after_ns() <= 50_000_000
     reader.close()
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.connectors.connector_harness import ReadAll, make_context, read_with_restarts
+from tests.unit.connectors.connector_harness import ReadAll, make_context, poll, read_with_restarts
 
 from weir.connectors import sources
 from weir.connectors.generated.generator_source import GeneratorReader, batch_interval_ns
@@ -128,7 +128,7 @@ def test_the_rates_of_all_splits_add_up_to_the_configured_rate(rate: float, spli
     reader = rate_limited_reader(clock, rate=rate, splits=splits)
     emitted = polls = 0
     while clock.now_ns < 2_000_000_000:
-        batch = reader.poll()
+        batch = poll(reader)
         if batch is None:
             polls += 1
             assert 0 < reader.next_poll_after_ns() <= 1_000_000_000
@@ -148,7 +148,7 @@ def test_a_source_keeps_its_rate_if_polls_are_late(rate: int, buffer_ms: int) ->
     reader = rate_limited_reader(clock, rate=rate, splits=1, buffer_ns=buffer_ms * 1_000_000)
     end_ns, emitted = 30_000_000_000, 0
     while clock.now_ns < end_ns:
-        batch = reader.poll()
+        batch = poll(reader)
         if batch is None:
             clock.now_ns += reader.next_poll_after_ns() + 50_000_000
         else:
@@ -161,9 +161,9 @@ def test_after_a_pause_the_reader_emits_at_most_the_rows_of_100_ms() -> None:
     clock = Clock()
     reader = rate_limited_reader(clock, rate=1000, splits=1)
     clock.now_ns = 60_000_000_000
-    batch = reader.poll()
+    batch = poll(reader)
     assert batch is not None and batch.num_rows == 100
-    assert reader.poll() is None
+    assert poll(reader) is None
 
 
 def test_rows_with_a_rate_limit_are_emitted_in_batches() -> None:
@@ -172,7 +172,7 @@ def test_rows_with_a_rate_limit_are_emitted_in_batches() -> None:
     sizes = []
     for _ in range(40):
         clock.now_ns += 1_000_000
-        while (batch := reader.poll()) is not None:
+        while (batch := poll(reader)) is not None:
             sizes.append(batch.num_rows)
     assert sizes == [500, 500, 250]
     assert reader.unfinished() == ()
@@ -183,7 +183,7 @@ def test_a_reader_with_a_rate_limit_emits_one_batch_per_buffer_timeout() -> None
     reader = rate_limited_reader(clock, rate=100_000, splits=1, buffer_ns=20_000_000)
     emitted: list[tuple[int, int]] = []
     while clock.now_ns < 100_000_000:
-        batch = reader.poll()
+        batch = poll(reader)
         if batch is not None:
             emitted.append((clock.now_ns, batch.num_rows))
         clock.now_ns += max(1_000_000, reader.next_poll_after_ns() if batch is None else 0)
@@ -212,8 +212,9 @@ def test_a_restored_split_resumes_at_its_position() -> None:
     reader = source.reader()
     reader.open(make_context(batch_rows=4))
     reader.add_split(Split("rows-1-of-3", {"first": 1, "of": 3, "rows": None}, position=10**12))
-    batch = reader.poll()
-    assert batch is not None and batch["row"].to_pylist() == [1 + 3 * (10**12 + i) for i in range(4)]
+    polled = reader.poll()
+    assert polled is not None and polled.records["row"].to_pylist() == [1 + 3 * (10**12 + i) for i in range(4)]
+    assert reader.locate(polled.split) == "row 3,000,000,000,002 of the generator"
     assert reader.unfinished()[0].position == 10**12 + 4
 
 
