@@ -13,8 +13,8 @@ from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation, RecoveryPlan
 from weir_backend.operations.endpoints import ACCEPTED
-from weir_backend.recovery import repository, service
-from weir_backend.recovery.schemas import PlanApproval, PlanCreate, PlanRead
+from weir_backend.recovery import coverage, repository, service
+from weir_backend.recovery.schemas import CoverageRead, PlanApproval, PlanCreate, PlanRead
 
 router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 
@@ -41,6 +41,13 @@ def propose(
     if draft.dry_run:
         response.status_code = 200
     return service.read(session, services.settings, caller, [plan])[0]
+
+
+@router.get("/jobs/{job_id}/coverage", operation_id="get_coverage", responses=answers(404))
+def get_coverage(job_id: Id, session: SessionDep, caller: ViewerCaller) -> CoverageRead:
+    """Return how the job would recover if one of its slots failed now. If a second slot fails before the job has recovered, all slots restore the
+    checkpoint."""
+    return coverage.read(session, job_id)
 
 
 @router.get("/plans", operation_id="list_plans")

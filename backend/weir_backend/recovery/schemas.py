@@ -7,11 +7,37 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from weir.protocol.events import RecoveryStrategy
 from weir_backend.actions.schemas import ActionRead
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.schemas import RequestModel, ResponseModel
 from weir_backend.models import PlanKind, PlanPhase, PlanState
 from weir_backend.recovery.external_path import CheckpointPath
+
+RECENT_RECOVERIES = 20
+
+
+class ExchangeRead(ResponseModel):
+    """Slots send records of the operator `source` to the operator `target` in other slots."""
+
+    source: str
+    target: str
+
+
+class CoverageRead(ResponseModel):
+    """How the job would recover if one of its slots failed now. `strategy` is null if the job has no driver that has reported its graph. `sentence`
+    says which slots restore which checkpoint, and why. `checkpoint` is the newest completed checkpoint, or null if the slots would start without
+    state. If `strategy` is `full` because slots exchange records, `exchanges` lists the operators between which they do. `recoveries` is the number
+    of recent recoveries with this strategy, at most 20, and `median_ms` and `max_ms` are their downtime in milliseconds."""
+
+    strategy: RecoveryStrategy | None
+    sentence: str
+    checkpoint: int | None
+    exchanges: list[ExchangeRead]
+    recoveries: int
+    median_ms: int | None
+    max_ms: int | None
+
 
 Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
 

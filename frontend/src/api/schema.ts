@@ -435,6 +435,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Coverage
+         * @description Return how the job would recover if one of its slots failed now. If a second slot fails before the job has recovered, all slots restore the
+         *     checkpoint.
+         */
+        get: operations["get_coverage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/events/stream": {
         parameters: {
             query?: never;
@@ -2030,6 +2051,28 @@ export interface components {
             reason?: string;
         };
         /**
+         * CoverageRead
+         * @description How the job would recover if one of its slots failed now. `strategy` is null if the job has no driver that has reported its graph. `sentence`
+         *     says which slots restore which checkpoint, and why. `checkpoint` is the newest completed checkpoint, or null if the slots would start without
+         *     state. If `strategy` is `full` because slots exchange records, `exchanges` lists the operators between which they do. `recoveries` is the number
+         *     of recent recoveries with this strategy, at most 20, and `median_ms` and `max_ms` are their downtime in milliseconds.
+         */
+        CoverageRead: {
+            /** Checkpoint */
+            checkpoint: number | null;
+            /** Exchanges */
+            exchanges: components["schemas"]["ExchangeRead"][];
+            /** Max Ms */
+            max_ms: number | null;
+            /** Median Ms */
+            median_ms: number | null;
+            /** Recoveries */
+            recoveries: number;
+            /** Sentence */
+            sentence: string;
+            strategy: components["schemas"]["RecoveryStrategy"] | null;
+        };
+        /**
          * DeliveryRead
          * @description A message to a webhook. `message_id` is the id that the receiver sees. `alert_id` is null for a test message. `problem` and `http_status` are
          *     those of the last attempt; `http_status` is null if there was no response. The delivery has ended when `ended_at` is set.
@@ -2117,6 +2160,16 @@ export interface components {
             run_event: number | null;
             /** Run Id */
             run_id: number | null;
+        };
+        /**
+         * ExchangeRead
+         * @description Slots send records of the operator `source` to the operator `target` in other slots.
+         */
+        ExchangeRead: {
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
         };
         /**
          * ExternalCheckpointRead
@@ -5826,6 +5879,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CheckpointOverviewRead"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_coverage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoverageRead"];
                 };
             };
             /** @description Not authenticated */

@@ -13,7 +13,7 @@ import { logResponse } from './logs';
 import { metricsOf, ratesOf } from './metrics';
 import { FakeProblem, iso, pinOf, type FakeCheckpoint, type FakeJob } from './model';
 import { ADMINISTRATION_ROUTES } from './administrationRoutes';
-import { decide, propose } from './plans';
+import { coverageOf, decide, propose } from './plans';
 import { apiPath, checkIfMatch, problem, type Route, type RouteRequest, type RouteResponse } from './routes';
 import { streamJob, streamJobs } from './streams';
 import type { Installation } from './installation';
@@ -191,6 +191,7 @@ const ROUTES: readonly Route[] = [
     code: '--- job.py\n+++ job.py\n@@ -18,4 +18,5 @@\n def job(params):\n-    late = parse.filter(delay > 15)\n+    late = parse.filter(delay > 10)\n+    late.name("late only")\n     return late',
     operators_added: [], operators_removed: [], operators_changed: ['late'],
   } satisfies Schemas['SpecDiffRead']))],
+  ['GET', apiPath('/jobs/:id/coverage'), 'view', withJob(({ one }) => Response.json(coverageOf(one)))],
   ['GET', apiPath('/jobs/:id/failures'), 'view', withJob(({ one, query }) => listResponse(one.failures, query, 'failures'))],
   ['GET', apiPath('/jobs/:id/checkpoints/summary'), 'view', withJob(({ one, query }) => Response.json(checkpointSummary(one, Number(query.get('last') ?? 100))))],
   ['GET', apiPath('/jobs/:id/checkpoints/series'), 'view', withJob(({ one, query }) => {

@@ -188,3 +188,21 @@ function positionsAt({ template }: FakeJob, checkpoint: number): Schemas['Source
     splits: Array.from({ length: 3 }, (_, split) => ({ id: `/data/in/${uid}/2026-11-${18 + split}.jsonl@0`, payload: {}, position: split === 2 ? null : { offset: checkpoint * 48_211 + at * 977 + split * 13, line: checkpoint * 611 + split } })),
   }));
 }
+
+/** How a job recovers if one of its slots fails now. */
+export function coverageOf(one: FakeJob): Schemas['CoverageRead'] {
+  const { graph } = one.template;
+  if (one.job.state !== 'RUNNING') return { strategy: null, sentence: 'The job is not running.', checkpoint: null, exchanges: [], recoveries: 0, median_ms: null, max_ms: null };
+  const exchanges = graph.edges
+    .filter(({ partitioning }) => partitioning !== 'forward')
+    .map(({ source, target }) => ({ source: graph.chains[source]!.operators.at(-1)!, target: graph.chains[target]!.operators[0]! }));
+  const strategy = exchanges.length > 0 ? 'full' : 'regional';
+  const checkpoint = newest(one);
+  const restore = checkpoint === null ? 'start without state' : `restore checkpoint ${checkpoint}`;
+  const [first] = exchanges;
+  const sentence = first
+    ? `All ${graph.slots} slots ${restore}, because slots exchange records from '${first.source}' to '${first.target}'${exchanges.length > 1 ? ', and between other operators' : ''}.`
+    : `Only the failed slot ${restore.replace('start', 'starts').replace('restore', 'restores')}, and the other ${graph.slots - 1} slots continue.`;
+  const downtimes = one.failures.filter(({ recovery }) => recovery === strategy).flatMap(({ downtime_ms }) => downtime_ms ?? []).slice(0, 20).sort((a, b) => a - b);
+  return { strategy, sentence, checkpoint, exchanges, recoveries: downtimes.length, median_ms: downtimes[downtimes.length >> 1] ?? null, max_ms: downtimes.at(-1) ?? null };
+}

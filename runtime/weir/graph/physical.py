@@ -96,6 +96,15 @@ class PhysicalGraph:
             for target in self.targets_of(edge, subtask.index)
         )
 
+    def exchanges(self) -> tuple[Edge, ...]:
+        """Return the edges over which slots send records to other slots."""
+        return tuple(
+            edge
+            for edge in self.edges
+            if edge.partitioning is not Partitioning.FORWARD
+            and max(self.chains[edge.source].parallelism, self.chains[edge.target].parallelism) > 1
+        )
+
     def remote_inputs_max(self) -> int:
         """Return the maximum number of input channels that a slot has from other slots."""
 

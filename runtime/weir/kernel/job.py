@@ -597,7 +597,7 @@ class JobMaster:
             or self._ending is not None
             or index is None
             or index in self._replacements
-            or self._graph.remote_inputs_max() > 0
+            or self._graph.exchanges()
         ):
             return self._fail_over(reason, kind, now_ms)
         assert self._checkpoints is not None

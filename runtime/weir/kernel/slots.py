@@ -192,7 +192,7 @@ class Deployment:
     def __init__(self, slots: SlotTable, graph: PhysicalGraph, sources: Iterable[OperatorUid]) -> None:
         self._slots = slots
         self._graph = graph
-        self._exchanges_records = graph.remote_inputs_max() > 0
+        self._exchanges_records = bool(graph.exchanges())
         self._source_slots = frozenset(index for uid in sources for index in range(graph.chain_of(uid).parallelism))
 
     @property

@@ -18,6 +18,24 @@ describe('the recovery tab', () => {
     expect(within(tree).getByText(/Run 3 restored checkpoint/)).toHaveTextContent(/restored checkpoint 40 by plan \d+ \(rollback\)/);
   });
 
+  it('says what happens if a slot fails now, and how long recent recoveries took', async () => {
+    const installation = new Installation(Date.now());
+    const { failures } = installation.find(1)!;
+    const failure = { id: 900, job_id: 1, run_id: 1, generation: 1, kind: 'SlotLost', reason: 'lost', at: new Date().toISOString(), recovered_at: new Date().toISOString() };
+    failures.splice(0, failures.length, ...[400, 250, 300].map((downtime_ms) => ({ ...failure, recovery: 'full', downtime_ms })), { ...failure, recovery: 'restart', downtime_ms: 9_000 });
+    await renderJob(1, '/recovery', { installation });
+    const panel = await screen.findByRole('region', { name: 'If a slot fails now' });
+    expect(await within(panel).findByText(/^All \d+ slots restore checkpoint \d+, because slots exchange records from '\w+' to '\w+'/)).toBeVisible();
+    expect(within(panel).getByText('Recent recoveries of this kind: 3. Downtime: median 300 ms, maximum 400 ms')).toBeVisible();
+  });
+
+  it('says that nothing is known about the recovery of a stopped job', async () => {
+    const installation = new Installation(Date.now());
+    installation.find(1)!.job.state = 'SUSPENDED';
+    await renderJob(1, '/recovery', { installation });
+    expect(within(await screen.findByRole('region', { name: 'If a slot fails now' })).getByText('The job is not running.')).toBeVisible();
+  });
+
   it('collapses a long stretch of checkpoints until the user expands it', async () => {
     const installation = new Installation(Date.now());
     for (const { body } of installation.find(2)!.checkpoints) body.discarded_at = null;

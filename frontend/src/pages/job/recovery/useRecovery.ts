@@ -22,6 +22,13 @@ export function usePlans(jobId: number) {
   });
 }
 
+export function useCoverage(jobId: number) {
+  return useQuery({
+    queryKey: ['job', jobId, 'checkpoints', 'coverage'],
+    queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/coverage', { params: { path: { job_id: jobId } }, signal })),
+  });
+}
+
 export interface LineageRows {
   checkpoints: Checkpoint[];
   runs: Run[];
