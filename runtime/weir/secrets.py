@@ -114,7 +114,9 @@ def _value_of(reference: SecretReference) -> str:
         case ReferenceKind.ENV:
             value = os.environ.get(reference.target)
             if value is None:
-                raise _Unreadable(f"the environment variable {reference.target} is not set. Set it for the driver and its executors.")
+                raise _Unreadable(
+                    f"the environment variable {reference.target} is not set. Set it for the driver and its executors."
+                )
             return value
         case ReferenceKind.FILE:
             return _content(reference.target)

@@ -44,7 +44,8 @@ def test_a_secret_is_a_reference_without_a_value(monkeypatch: pytest.MonkeyPatch
     kafka = secret("env:KAFKA_PASSWORD")
     assert kafka.value() == VALUE
     assert VALUE not in f"{kafka} {kafka!r}" and VALUE not in str(pickle.dumps(kafka))
-    assert kafka != VALUE and kafka != "env:KAFKA_PASSWORD"
+    values: list[object] = [VALUE, "env:KAFKA_PASSWORD", str(kafka)]
+    assert kafka not in values
     assert codec.to_json(kafka) == {"parameter": "KAFKA", "reference": "env:KAFKA_PASSWORD"}
     assert codec.from_json(Secret, codec.to_json(kafka)) == kafka
 
@@ -128,7 +129,10 @@ def test_the_graph_and_the_code_of_a_job_contain_the_reference_only(monkeypatch:
         ("env:MISSING", "the environment variable MISSING is not set. Set it for the driver and its executors."),
         ("file:/nowhere/kafka", "No such file or directory. Check the path and the permissions of the file."),
         ("file:/tmp", "Is a directory. Check the path"),
-        ("secret:kafka", "only a job that the platform runs can use a secret of the platform, and a parameter of the job must refer"),
+        (
+            "secret:kafka",
+            "only a job that the platform runs can use a secret of the platform, and a parameter of the job must refer",
+        ),
     ],
 )
 def test_the_error_for_a_missing_value_names_secret_reference_and_host(
