@@ -142,7 +142,12 @@ def secrets_spec(api: Api, root: Path, **parameters: object) -> dict[str, Any]:
         numbers(root / "input")
     return {
         "artifact": api.upload(SECRETS_JOB.name, SECRETS_JOB.read_bytes()),
-        "parameters": {"input": str(root / "input"), "output": str(root / "output"), "FROM_ENV": "env:ORDERS_PASSWORD", **parameters},
+        "parameters": {
+            "input": str(root / "input"),
+            "output": str(root / "output"),
+            "FROM_ENV": "env:ORDERS_PASSWORD",
+            **parameters,
+        },
         "checkpointing": {"interval": "500ms", "directory": str(root / "checkpoints")},
         "spark_conf": {"spark.local.dir": str(root / "local")},
     }
