@@ -23,6 +23,7 @@ from weir_backend.metrics.endpoints import router as metrics
 from weir_backend.operations.endpoints import router as operations
 from weir_backend.recovery.endpoints import router as recovery
 from weir_backend.runs.endpoints import router as runs
+from weir_backend.secrets.endpoints import router as secrets
 from weir_backend.webhooks.endpoints import router as webhooks
 
 ROUTERS: Sequence[APIRouter] = (
@@ -42,6 +43,7 @@ ROUTERS: Sequence[APIRouter] = (
     metrics,
     alerts,
     webhooks,
+    secrets,
     link,
 )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weir.api.stream import Stream as Stream
     from weir.connectors import sinks as sinks
     from weir.connectors import sources as sources
+    from weir.secrets import Secret as Secret
     from weir.spark.job_run import JobRun as JobRun
     from weir.spark.job_run import run as run
 
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 _NAMES: dict[str, tuple[str, str | None]] = {
     "Job": ("weir.api.job", "Job"),
     "Params": ("weir.api.params", "Params"),
+    "Secret": ("weir.secrets", "Secret"),
     "Stream": ("weir.api.stream", "Stream"),
     "agg": ("weir.api.agg", None),
     "run": ("weir.spark.job_run", "run"),
@@ -33,7 +35,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "sinks": ("weir.connectors.sinks", None),
     "sources": ("weir.connectors.sources", None),
 }
-__all__ = ["Job", "JobRun", "Params", "Stream", "__version__", "agg", "run", "sinks", "sources"]
+__all__ = ["Job", "JobRun", "Params", "Secret", "Stream", "__version__", "agg", "run", "sinks", "sources"]
 
 
 def __getattr__(name: str) -> Any:

@@ -61,6 +61,9 @@ class Rig:
         for one in (OLGA, OTTO, VERA):
             user = {"name": one.name, "role": one.role, "rollback": one.rollback, "password": one.password}
             self.api.send("POST", "/users", json=user)
+        self.api.send(
+            "POST", "/secrets", json={"name": "orders", "value": "a value", "description": "Password of the user orders"}
+        )
         hook = self.api.send("POST", "/webhooks", json={"name": "on-call", "url": "https://hooks.example.com/weir"})
         condition = {"kind": "restarts", "count": 1, "minutes": 60}
         self.api.send("POST", "/alert-rules", json={"name": "any restart", "condition": condition, "webhook_id": hook["id"]})

@@ -60,7 +60,9 @@ def test_a_viewer_sees_no_actions(rig: Rig, open_session: OpenSession) -> None:
     assert visible_actions(vera) == []
 
 
-@pytest.mark.parametrize("path", ["/users", "/users/1", "/users/create", "/audit", "/webhooks/create", "/alert-rules/create"])
+@pytest.mark.parametrize(
+    "path", ["/users", "/users/1", "/users/create", "/secrets", "/audit", "/webhooks/create", "/alert-rules/create"]
+)
 def test_a_forbidden_page_shows_access_denied(rig: Rig, open_session: OpenSession, path: str) -> None:
     vera = open_session(VERA)
     vera.go(path, shows="Access denied")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, FiniteFloat, StrictBool, StrictInt, StringConstraints
 
 from weir.protocol.events import RecoveryStrategy
+from weir.protocol.secret_references import SecretReference
 from weir_backend.kit.schemas import RequestModel, StorableText, storable_text
 
 _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|api[._-]?key", re.IGNORECASE)
@@ -24,16 +25,16 @@ _SETTINGS_MAX = 200
 _TEXT_MAX = 10_000
 
 
-def _no_secret(name: str) -> str:
-    if _SECRET.search(name):
+def _no_secret(setting: str) -> str:
+    if _SECRET.search(setting):
         raise ValueError(
-            f"{name} looks like a secret, and all users can read specs. Put the secret into a file that the driver can read (for Spark "
-            "settings: the file that WEIR_SPARK_CONF_FILE names) and refer to the file"
+            f"{setting} looks like a secret, and all users can read specs. Put the secret into a file that the driver can read (the "
+            "file that WEIR_SPARK_CONF_FILE names)"
         )
-    return name
+    return setting
 
 
-ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100), AfterValidator(_no_secret)]
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 EntryPoint = Annotated[str, StringConstraints(pattern=rf"^({_WORD}(\.{_WORD})*:)?{_WORD}$", max_length=300)]
 SparkSetting = Annotated[str, StringConstraints(pattern=r"^spark\.[A-Za-z0-9._-]+$", max_length=200), AfterValidator(_no_secret)]
@@ -48,6 +49,18 @@ def _storable(value: bool | int | float | str) -> bool | int | float | str:
 
 
 Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_storable)]
+
+
+def _no_plain_secrets(parameters: dict[str, Scalar]) -> dict[str, Scalar]:
+    """Refuse texts that are probably secrets. The job decides which of its parameters are secrets, and its compilation refuses a plain
+    value. But a spec is stored before it is compiled, and then all users can read it."""
+    for name, value in parameters.items():
+        if _SECRET.search(name) and isinstance(value, str) and SecretReference.parse(value) is None:
+            raise ValueError(
+                f"{name} looks like a secret, and all users can read specs. Write a reference: env:VARIABLE, file:/PATH or secret:NAME "
+                "(a secret of the platform), and read it in the job with params.secret. If it is not a secret, rename the parameter"
+            )
+    return parameters
 
 
 def seconds(duration: str) -> float:
@@ -189,7 +202,7 @@ class JobSpec(RequestModel):
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     entry: EntryPoint = "job"
-    parameters: Annotated[dict[ParameterName, Scalar], Field(max_length=_SETTINGS_MAX)] = {}
+    parameters: Annotated[dict[ParameterName, Scalar], Field(max_length=_SETTINGS_MAX), AfterValidator(_no_plain_secrets)] = {}
     parallelism: Annotated[int, Field(ge=1, le=1_024)] = 2
     spares: Annotated[int, Field(ge=0, le=1_024)] = 0
     master: Annotated[

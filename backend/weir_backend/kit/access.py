@@ -36,7 +36,7 @@ class Permission(StrEnum):
     ROLLBACK = "rollback"
     """Approve and apply plans that revoke committed output, start jobs with ``revoke_unknown_output``, and delete savepoints."""
     ADMINISTER = "administer"
-    """Manage users, all tokens and webhooks, and read the audit log."""
+    """Manage users, all tokens, webhooks and secrets, and read the audit log."""
 
 
 _OF_ROLE = {

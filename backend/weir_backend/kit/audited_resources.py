@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Select, case, cast, func, literal, null, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from weir_backend.models import AlertRule, Artifact, Checkpoint, Job, RecoveryPlan, Spec, Token, User, Webhook
+from weir_backend.models import AlertRule, Artifact, Checkpoint, Job, RecoveryPlan, Secret, Spec, Token, User, Webhook
 
 ResourceKey = tuple[str, int]
 """The kind of a resource in the audit log, such as ``alert-rule``, and its id."""
@@ -56,6 +56,7 @@ _QUERIES: Mapping[str, tuple[_Key, Select[Any]]] = {
     "artifact": (Artifact.id, _named("artifact", Artifact.id, Artifact.name)),
     "alert-rule": (AlertRule.id, _named("alert-rule", AlertRule.id, AlertRule.name)),
     "webhook": (Webhook.id, _named("webhook", Webhook.id, Webhook.name)),
+    "secret": (Secret.id, _named("secret", Secret.id, Secret.name)),
     "user": (User.id, _named("user", User.id, User.name)),
     "token": (Token.id, _named("token", Token.id, Token.name)),
 }

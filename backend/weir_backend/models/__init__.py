@@ -28,3 +28,4 @@ from weir_backend.models.operations import (
     RecoveryPlan,
 )
 from weir_backend.models.runs import Command, Event, Failure, MetricSample, Run, RunState
+from weir_backend.models.secrets import Secret

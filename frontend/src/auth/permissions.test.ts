@@ -8,9 +8,9 @@ it('all users can list rules and webhooks, only operators can write rules, and o
   expect(['create', 'edit', 'delete'].map((action) => requiredPermission('webhooks', action))).toEqual(['administer', 'administer', 'administer']);
 });
 
-it('only administrators can access users and the audit log', () => {
+it('only administrators can access users, secrets and the audit log', () => {
   for (const action of ['list', 'show', 'create', 'edit', 'delete'])
-    expect([requiredPermission('users', action), requiredPermission('audit', action)]).toEqual(['administer', 'administer']);
+    expect(['users', 'secrets', 'audit'].map((resource) => requiredPermission(resource, action))).toEqual(['administer', 'administer', 'administer']);
 });
 
 it('all users can create tokens', () => expect(requiredPermission('tokens', 'create')).toBeNull());

@@ -3,7 +3,7 @@ import { usePermissions } from 'react-admin';
 
 import type { Permission, Schemas } from '../api/types';
 
-const READ_PERMISSION: Record<string, Permission> = { users: 'administer', audit: 'administer' };
+const READ_PERMISSION: Record<string, Permission> = { users: 'administer', secrets: 'administer', audit: 'administer' };
 const WRITE_PERMISSION: Record<string, Permission> = { 'alert-rules': 'operate', webhooks: 'administer' };
 const WRITE_ACTIONS = new Set(['create', 'edit', 'delete']);
 

@@ -42,6 +42,7 @@ export const RESOURCES: Record<string, ResourceEndpoints> = {
   failures: nested('jobs', 'job_id', 'failures'),
   users: topLevel('users'),
   tokens: topLevel('tokens'),
+  secrets: topLevel('secrets'),
   audit: topLevel('audit', { one: false }),
   'alert-rules': topLevel('alert-rules'),
   alerts: topLevel('alerts'),

@@ -1,4 +1,4 @@
-/** The users, tokens, audit log, alert rules, alerts, webhooks and deliveries of the fake installation. */
+/** The users, tokens, secrets, audit log, alert rules, alerts, webhooks and deliveries of the fake installation. */
 import type { Schemas } from '../api/types';
 import { iso } from './model';
 
@@ -14,6 +14,7 @@ export class Administration {
   readonly rules: Schemas['AlertRuleRead'][];
   readonly alerts: Schemas['AlertRead'][];
   readonly webhooks: Schemas['WebhookRead'][];
+  readonly secrets: Schemas['SecretRead'][];
   readonly deliveries: Schemas['DeliveryRead'][];
   #ids = 100;
 
@@ -64,6 +65,10 @@ export class Administration {
       { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
       { id: 2, name: 'chat', receiver: 'http://chat.weir.example:8080', url: 'http://chat.weir.example:8080/in/ops', secret_reference: null, enabled: true, version: 1, created_at: ago(30 * DAY_MS) },
     ];
+    const secret = (id: number, name: string, description: string, days: number): Schemas['SecretRead'] => ({
+      id, name, description, version: 1, created_by: 1, created_at: ago(days * DAY_MS), updated_by: 1, updated_at: ago(days * DAY_MS), value_changed_at: ago(days * DAY_MS),
+    });
+    this.secrets = [secret(1, 'kafka-orders', 'Password of the Kafka user orders', 40), secret(2, 'geo-api-key', 'Key of the geocoding service', 12)];
     const sent = (id: number, webhook_id: number, alert_id: number, message_kind: Schemas['MessageKind'], ms: number, more: Partial<Schemas['DeliveryRead']> = {}): Schemas['DeliveryRead'] => ({
       id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id, alert_id, message_kind, state: 'DELIVERED', tries: 1, http_status: 204, problem: null,
       next_try_at: ago(ms), created_at: ago(ms), ended_at: ago(ms - 400), ...more,

@@ -1,4 +1,4 @@
-/** The fake API's endpoints for users, tokens, the audit log, alerts and webhooks. */
+/** The fake API's endpoints for users, tokens, secrets, the audit log, alerts and webhooks. */
 import type { Schemas } from '../api/types';
 import { listResponse } from './lists';
 import { iso } from './model';
@@ -30,9 +30,14 @@ function updateRoute<Row extends Versioned>(what: string, rows: (asked: RouteReq
     const before = Object.fromEntries(Object.keys(sent).map((name) => [name, (row as unknown as Record<string, unknown>)[name]]));
     Object.assign(row, sent, { version: row.version + 1 });
     then(row, sent);
-    recordAudit(asked, 'update', what, row.id, before, 'password' in sent ? { ...sent, password: 'changed' } : sent);
+    recordAudit(asked, 'update', what, row.id, before, withoutValues(sent));
     return withETag(row);
   };
+}
+
+/** Return the sent fields without passwords and values of secrets. */
+function withoutValues({ password, value, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return { ...rest, ...(password === undefined ? {} : { password: 'changed' }), ...(value === undefined ? {} : { value: 'changed' }) };
 }
 
 function deleteRoute<Row extends Versioned>(what: string, rows: (asked: RouteRequest) => Row[], refuse: (asked: RouteRequest, row: Row) => Response | null = () => null): Route[3] {
@@ -58,6 +63,7 @@ function getRoute<Row extends Versioned>(what: string, rows: (asked: RouteReques
 const users = ({ installation }: RouteRequest): Schemas['UserRead'][] => installation.administration.users;
 const rules = ({ installation }: RouteRequest): Schemas['AlertRuleRead'][] => installation.administration.rules;
 const webhooks = ({ installation }: RouteRequest): Schemas['WebhookRead'][] => installation.administration.webhooks;
+const secrets = ({ installation }: RouteRequest): Schemas['SecretRead'][] => installation.administration.secrets;
 /** Hide the URL from users who are not administrators. */
 const visibleTo = ({ permissions }: RouteRequest, webhook: Schemas['WebhookRead']): Schemas['WebhookRead'] => (permissions.includes('administer') ? webhook : { ...webhook, url: null });
 
@@ -131,6 +137,29 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   ['GET', apiPath('/alert-rules/:id'), 'view', getRoute('alert-rule', rules)],
   ['PATCH', apiPath('/alert-rules/:id'), 'operate', updateRoute('alert-rule', rules)],
   ['DELETE', apiPath('/alert-rules/:id'), 'operate', deleteRoute('alert-rule', rules)],
+
+  ['GET', apiPath('/secrets'), 'administer', (asked) => listResponse(secrets(asked), filterByName(asked.query), 'secrets', ['name', 'ASC'])],
+  ['POST', apiPath('/secrets'), 'administer', async (asked) => {
+    const { name, description = '' } = await json<Schemas['SecretCreate']>(asked);
+    if (secrets(asked).some((one) => one.name === name)) return problem(409, 'name-taken', `A secret named '${name}' already exists.`, 'Choose another name, or replace its value.');
+    const moment = iso(asked.installation.nowMs);
+    const secret: Schemas['SecretRead'] = {
+      id: asked.installation.administration.id, name, description, version: 1, created_by: 1, created_at: moment, updated_by: 1, updated_at: moment, value_changed_at: moment,
+    };
+    secrets(asked).push(secret);
+    recordAudit(asked, 'create', 'secret', secret.id, null, { name, description });
+    return withETag(secret, 201);
+  }],
+  ['GET', apiPath('/secrets/:id'), 'administer', getRoute('secret', secrets)],
+  ['PATCH', apiPath('/secrets/:id'), 'administer', (asked) => updateRoute('secret', secrets, (secret, sent) => {
+    delete (secret as { value?: unknown }).value;
+    secret.updated_at = iso(asked.installation.nowMs);
+    if ('value' in sent) secret.value_changed_at = secret.updated_at;
+  })(asked)],
+  ['DELETE', apiPath('/secrets/:id'), 'administer', deleteRoute('secret', secrets, (_, { name }) =>
+    name === 'kafka-orders'
+      ? problem(409, 'in-use', `The current versions of these jobs refer to secret '${name}': 'flights-delays'.`, 'Change or delete these jobs first.')
+      : null)],
 
   ['GET', apiPath('/webhooks'), 'view', (asked) => listResponse(webhooks(asked).map((one) => visibleTo(asked, one)), filterByName(asked.query), 'webhooks', ['name', 'ASC'])],
   ['POST', apiPath('/webhooks'), 'administer', async (asked) => {

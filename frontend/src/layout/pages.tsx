@@ -2,6 +2,7 @@
 import HistoryOutlined from '@mui/icons-material/HistoryOutlined';
 import HomeOutlined from '@mui/icons-material/HomeOutlined';
 import KeyOutlined from '@mui/icons-material/KeyOutlined';
+import LockOutlined from '@mui/icons-material/LockOutlined';
 import NotificationsOutlined from '@mui/icons-material/NotificationsOutlined';
 import PeopleOutlined from '@mui/icons-material/PeopleOutlined';
 import RuleOutlined from '@mui/icons-material/RuleOutlined';
@@ -28,6 +29,7 @@ const MAIN: PageEntry[] = [
 const ACCOUNT: PageEntry[] = [{ path: '/tokens', label: 'Tokens', icon: <KeyOutlined /> }];
 const ADMINISTRATION: PageEntry[] = [
   { path: '/users', label: 'Users', icon: <PeopleOutlined /> },
+  { path: '/secrets', label: 'Secrets', icon: <LockOutlined /> },
   { path: '/audit', label: 'Audit log', icon: <HistoryOutlined /> },
 ];
 

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { Installation } from '../fake/installation';
@@ -228,7 +228,56 @@ describe('webhooks', () => {
   });
 });
 
-it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s shows that the record does not exist, with a link to the list', async (path, list) => {
+describe('secrets', () => {
+  it('a secret can be created with a value of several lines, and the page does not show the value again', async () => {
+    const { fake, user } = await renderPage('/secrets/create');
+    await user.type(await screen.findByLabelText(/Name/), 'tls-key');
+    await user.type(screen.getByLabelText(/Value/), 'planted{Enter}line 2');
+    await user.click(screen.getByRole('button', { name: 'Create' }));
+    expect(await screen.findByRole('heading', { level: 1, name: 'Secrets' })).toBeVisible();
+    expect(await fake.requests.find(({ method }) => method === 'POST')!.json()).toMatchObject({ name: 'tls-key', value: 'planted\nline 2' });
+    expect(await screen.findByText('secret:tls-key')).toBeVisible();
+    expect(document.body.innerHTML).not.toContain('planted');
+  });
+
+  it('the name and the value of a new secret are required', async () => {
+    const { fake, user } = await renderPage('/secrets/create');
+    await user.type(await screen.findByLabelText(/Name/), 'a b');
+    await user.click(screen.getByRole('button', { name: 'Create' }));
+    expect(await screen.findByText('Use letters, digits and . _ - without spaces')).toBeVisible();
+    expect(await screen.findByText('Required')).toBeVisible();
+    expect(paths(fake.requests, 'POST')).toEqual([]);
+  });
+
+  it('the value of a secret can be replaced, and the request contains only the changed fields', async () => {
+    const { fake, user } = await renderPage('/secrets/2');
+    await user.type(await screen.findByLabelText(/New value/), 'planted');
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await waitFor(() => expect(screen.getByLabelText(/New value/)).toHaveValue(''));
+    const change = fake.requests.find(({ method }) => method === 'PATCH')!;
+    expect([change.headers.get('If-Match'), await change.json()]).toEqual(['"1"', { value: 'planted' }]);
+    expect(document.body.innerHTML).not.toContain('planted');
+  });
+
+  it('the description can be changed without the value', async () => {
+    const { fake, user } = await renderPage('/secrets/2');
+    const field = await screen.findByLabelText(/Description/);
+    await user.clear(field);
+    await user.type(field, 'maps');
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    await waitFor(() => expect(fake.installation.administration.secrets[1]).toMatchObject({ description: 'maps', version: 2 }));
+    expect(await fake.requests.find(({ method }) => method === 'PATCH')!.json()).toEqual({ description: 'maps' });
+  });
+
+  it('a secret that a job uses cannot be deleted, and the error names the job', async () => {
+    const { user } = await renderPage('/secrets/1');
+    await user.click(await screen.findByRole('button', { name: 'Delete' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
+    expect(await screen.findByText(/refer to secret 'kafka-orders': 'flights-delays'/)).toBeVisible();
+  });
+});
+
+it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks'], ['/secrets/999', '/secrets']])('%s shows that the record does not exist, with a link to the list', async (path, list) => {
   await renderPage(path);
   expect(await screen.findByText(/^The .* 999 does not exist\.$/)).toBeVisible();
   expect(screen.getByRole('link', { name: 'Back to list' })).toHaveAttribute('href', list);
@@ -244,14 +293,14 @@ describe('the user menu', () => {
 });
 
 describe('actions without permission', () => {
-  it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('%s shows a viewer that access is denied, and sends no request', async (path) => {
+  it.each(['/users', '/users/1', '/users/create', '/secrets', '/secrets/create', '/audit', '/webhooks/create', '/alert-rules/create'])('%s shows a viewer that access is denied, and sends no request', async (path) => {
     const { fake } = await renderPage(path, { as: 'viewer' });
     expect(await screen.findByRole('heading', { level: 1, name: 'Access denied' })).toBeVisible();
     expect(screen.getByText(/This page requires the role (operator|admin)\./)).toBeVisible();
-    expect(fake.requests.filter(({ url }) => /\/(users|audit|webhooks|alert-rules)\b/.test(new URL(url).pathname))).toEqual([]);
+    expect(fake.requests.filter(({ url }) => /\/(users|secrets|audit|webhooks|alert-rules)\b/.test(new URL(url).pathname))).toEqual([]);
   });
 
-  it.each([['viewer', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens']], ['admin', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens', 'Users', 'Audit log']]] as const)(
+  it.each([['viewer', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens']], ['admin', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens', 'Users', 'Secrets', 'Audit log']]] as const)(
     'the main menu of a %s contains only permitted pages', async (as, offered) => {
       await renderPage('/alerts', { as });
       await screen.findByRole('region', { name: 'Firing' });

@@ -1,4 +1,4 @@
-/** The pages for alerts, webhooks, tokens, users and the audit log. The code of each page is loaded when the page is opened. */
+/** The pages for alerts, webhooks, tokens, secrets, users and the audit log. The code of each page is loaded when the page is opened. */
 import { lazy, type ComponentType } from 'react';
 import { Resource } from 'react-admin';
 
@@ -11,6 +11,9 @@ const EditRule = lazy(() => import('./rules/Edit'));
 const Webhooks = lazy(() => import('./webhooks'));
 const NewWebhook = lazy(() => import('./webhooks/Create'));
 const EditWebhook = lazy(() => import('./webhooks/Edit'));
+const Secrets = lazy(() => import('./secrets'));
+const NewSecret = lazy(() => import('./secrets/Create'));
+const EditSecret = lazy(() => import('./secrets/Edit'));
 const Users = lazy(() => import('./users'));
 const NewUser = lazy(() => import('./users/Create'));
 const EditUser = lazy(() => import('./users/Edit'));
@@ -46,6 +49,7 @@ export const adminResources = [
   resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, nameField: 'name' }, { readable: true }),
   resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, nameField: 'name' }, { readable: true }),
   resource('tokens', { list: Tokens, create: NewToken, nameField: 'name' }),
+  resource('secrets', { list: Secrets, create: NewSecret, edit: EditSecret, nameField: 'name' }),
   resource('users', { list: Users, create: NewUser, edit: EditUser, nameField: 'name' }),
   resource('audit', { list: Audit }),
 ];

@@ -17,6 +17,7 @@ from weir.api.job import Job, collecting_params
 from weir.api.params import Parameter, Params
 from weir.errors import ConfigError, GraphError, WeirError
 from weir.operators.user_code import function_name
+from weir.secrets import building_job
 
 DEFAULT_FUNCTION = "job"
 _EXITS = "importing the file ends the program (sys.exit). Put code that runs as a script under `if __name__ == '__main__':`."
@@ -79,7 +80,8 @@ def _help(function: Callable[..., Any]) -> str:
 
 def _call(target: str, function: Callable[..., Any], params: Params) -> object:
     try:
-        return function(params) if inspect.signature(function).parameters else function()
+        with building_job():
+            return function(params) if inspect.signature(function).parameters else function()
     except WeirError:
         raise
     except (Exception, SystemExit) as error:

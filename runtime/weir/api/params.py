@@ -8,10 +8,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast, overload
 
 from weir.errors import ConfigError
 from weir.graph.schema import near_miss
+from weir.protocol.secret_references import SecretReference
+from weir.secrets import Secret, not_a_reference
 
 
 class ParameterType(StrEnum):
@@ -21,6 +23,7 @@ class ParameterType(StrEnum):
     FLOAT = "float"
     BOOL = "bool"
     CHOICE = "choice"
+    SECRET = "secret"
 
 
 class _Required:
@@ -38,6 +41,7 @@ _Bool: TypeAlias = bool
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _PLACEHOLDERS: dict[ParameterType, object] = {
     ParameterType.PATH: "", ParameterType.STR: "", ParameterType.INT: 0, ParameterType.FLOAT: 0.0, ParameterType.BOOL: False,
+    ParameterType.SECRET: "env:PLACEHOLDER",
 }  # fmt: skip
 
 
@@ -92,6 +96,26 @@ class Params:
     ) -> _Str:
         return cast(str, self._get(name, ParameterType.CHOICE, default, help, tuple(choices)))
 
+    @overload
+    def secret(self, name: _Str, default: _Str | _Required = REQUIRED, *, help: _Str = "") -> Secret: ...
+    @overload
+    def secret(self, name: _Str, default: None, *, help: _Str = "") -> Secret | None: ...
+    def secret(self, name: _Str, default: _Str | _Required | None = REQUIRED, *, help: _Str = "") -> Secret | None:
+        """Return a reference to a secret, such as a password. The value of the parameter is ``env:VARIABLE``, ``file:/PATH`` or
+        ``secret:NAME`` (a secret of the platform), and never the secret itself. ``Secret.value`` reads the secret in the slots.
+
+        The default is None, or an ``env:`` or ``file:`` reference. It cannot be a secret of the platform, because the platform
+        passes a secret to a run only if a parameter in the spec refers to it.
+        """
+        if isinstance(default, str) and not default.startswith(("env:", "file:")):
+            raise ConfigError(f"The default of parameter {name!r} must be a reference env:VARIABLE or file:/PATH.")
+        reference = self._get(name, ParameterType.SECRET, default, help)
+        if reference is None:
+            return None
+        if SecretReference.parse(reference) is None:
+            raise not_a_reference(name)
+        return Secret(name, cast(str, reference))
+
     def check_known(self) -> None:
         """Raise ConfigError if the user set a parameter that the job has not read. Call this method after the job function has
         returned."""
@@ -116,7 +140,8 @@ class Params:
         description = f" ({help})" if help else ""
         similar = difflib.get_close_matches(name, [value for value in self._values if value not in self._declared], n=1)
         hint = f" Did you mean {name!r} when you set {similar[0]!r}?" if similar else ""
-        raise ConfigError(f"The job needs parameter {name!r}{description}. Set it with --set {name}={kind.upper()}.{hint}")
+        value = "env:VARIABLE" if kind is ParameterType.SECRET else kind.upper()
+        raise ConfigError(f"The job needs parameter {name!r}{description}. Set it with --set {name}={value}.{hint}")
 
 
 def _parse(parameter: Parameter, value: Any) -> object:
@@ -133,6 +158,8 @@ def _parsed(parameter: Parameter, value: Any) -> object:
             return os.path.expanduser(os.fspath(value))
         case ParameterType.STR if isinstance(value, str):
             return value
+        case ParameterType.SECRET:
+            return value.reference if isinstance(value, Secret) else value
         case ParameterType.CHOICE if value in parameter.choices:
             return value
         case ParameterType.INT if isinstance(value, str) or type(value) is int:

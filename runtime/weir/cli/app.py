@@ -107,7 +107,7 @@ def run_command(
     require_runtime()
     logs = set_up_logs(log_format, verbose=verbose)
     from weir.cli.metrics import take_metrics_options
-    from weir.cli.run import parse_spark_conf, run, start_mode, take_link_options
+    from weir.cli.run import parse_spark_conf, run, start_mode, take_link_options, take_platform_secrets
     from weir.spark.launch import RunOptions
 
     run_options = RunOptions(
@@ -147,6 +147,7 @@ def run_command(
         spark_conf=parse_spark_conf(conf),
         logs=logs,
     )
+    secrets = take_platform_secrets(os.environ)
     link = take_link_options(os.environ)
     metrics_options = take_metrics_options(metrics, os.environ)
     job_params = options.parse_pairs(params, "--set")
@@ -161,6 +162,7 @@ def run_command(
             link=link,
             metrics=metrics_options,
             result=result,
+            secrets=secrets,
         )
     raise typer.Exit(code)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import signal
 import sys
 import time
 import uuid
 from collections.abc import Collection, Mapping, MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -28,6 +29,7 @@ from weir.errors import ConfigError, RestoreError, Superseded, WeirError
 from weir.kernel.effects import JobOutcome
 from weir.link.control_link import LinkOptions, RunLink
 from weir.link.http import LinkAddress
+from weir.protocol import codec
 from weir.protocol.events import IMPORTED, CheckpointCompleted
 from weir.protocol.ids import CheckpointId
 from weir.spark.job_plan import check_compatible
@@ -46,6 +48,7 @@ from weir.storage.location import JobLocation, locate_job, open_storage, parse_c
 from weir.storage.probe import probe_storage
 from weir.subtask.settings import ignore_broken_streams
 
+SECRETS_FD = "WEIR_SECRETS_FD"
 LINK_URL, LINK_TOKEN, LINK_SPOOL = "WEIR_RUN_URL", "WEIR_RUN_TOKEN", "WEIR_RUN_SPOOL"
 
 log = structlog.get_logger(__name__)
@@ -115,6 +118,25 @@ def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | No
     return LinkOptions(LinkAddress(values[LINK_URL], values[LINK_TOKEN]), Path(values[LINK_SPOOL]))
 
 
+@dataclass(frozen=True, slots=True)
+class ProvidedSecrets:
+    """The secrets of the platform that a worker provides to a run, by name. ``problem`` is the reason why the worker cannot provide
+    one of the secrets, or None."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    problem: str | None = None
+
+
+def take_platform_secrets(environment: MutableMapping[str, str]) -> ProvidedSecrets:
+    """Return the secrets that the worker passes through a pipe. A variable in ``environment`` contains the file descriptor of the
+    pipe. The values are in no file, argument or variable, and can be read only once."""
+    descriptor = environment.pop(SECRETS_FD, None)
+    if descriptor is None:
+        return ProvidedSecrets()
+    with open(int(descriptor), encoding="utf-8") as pipe:
+        return codec.from_json(ProvidedSecrets, json.load(pipe))
+
+
 # ---- the run -----------------------------------------------------------------------------------
 
 
@@ -129,14 +151,19 @@ def run(
     link: LinkOptions | None = None,
     metrics: MetricsOptions | None = None,
     result: TextIO | None = None,
+    secrets: ProvidedSecrets | None = None,
 ) -> int:
     """Run the job and return the exit code. Raises WeirError only if the job did not start.
 
     If ``result`` is not None, write the job's outcome to this stream as a JSON document.
     """
     run_link = RunLink(link) if link is not None else None
+    secrets = secrets or ProvidedSecrets()
+    options = replace(options, platform_secrets=secrets.values)
     session = session_for(options, target)
     try:
+        if secrets.problem is not None:
+            raise ConfigError(secrets.problem)
         with session.planning():
             job = load_job(target, params)
             if from_path is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weir.errors import UserCodeError
+from weir.errors import UserCodeError, WeirError
 from weir.operators.base import Operator, OperatorContext, Step
 from weir.operators.batch_slicing import AdaptiveSlices
 from weir.operators.row_conversion import Row, RowBuilder, to_rows
@@ -39,7 +39,7 @@ class _RowOperator(Operator):
         self._step_rows = min(ROWS_PER_STEP, context.batch_rows)
         self._slices = AdaptiveSlices(rows_max=self._step_rows, rows_first=_FIRST_ROWS, target_ns=_STEP_NS)
 
-    def _error(self, error: Exception, batch: pa.RecordBatch, position: int) -> UserCodeError:
+    def _error(self, error: Exception, batch: pa.RecordBatch, position: int) -> WeirError:
         # Convert the row to a dict again, because the user function can have changed the dict that it got.
         return user_code_error(self._where, self._function, error, f"the row {short_repr(to_rows(batch.slice(position, 1))[0])}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import PurePath
 
-from weir.errors import UserCodeError
+from weir.errors import ConfigError, UserCodeError, WeirError
 
 SHOWN_CHARACTERS = 200
 
@@ -15,9 +15,13 @@ def function_name(function: object) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def user_code_error(where: str, function: object, error: BaseException, argument: str) -> UserCodeError:
+def user_code_error(where: str, function: object, error: BaseException, argument: str) -> WeirError:
     """Return a UserCodeError whose message describes ``error``. The caller raises the UserCodeError. ``argument`` describes the
-    argument of the failed call."""
+    argument of the failed call.
+
+    If ``error`` is a ConfigError, such as a secret that cannot be read, return a ConfigError: a restart cannot help."""
+    if isinstance(error, ConfigError):
+        return ConfigError(f"{where}: {error}", retry=error.retry)
     line = _line_in(function, error)
     at = f" (line {line})" if line else ""
     return UserCodeError(

@@ -27,6 +27,8 @@ class SlotBootstrap:
     """The secret of this run, which is never logged and never sent. With an HMAC, peers prove that they know the secret."""
     code: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Maps each code reference of the logical graph to a pickled function. The slot unpickles the function."""
+    platform_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The secrets of the platform that the job may use, by name. They are never logged, stored or sent over a connection of Weir."""
     data_ports: tuple[int, int] = (0, 0)
     """First and last port (both inclusive) for data connections. (0, 0) allows any free port."""
     lease_ms: int = 10_000

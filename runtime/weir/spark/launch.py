@@ -35,6 +35,7 @@ from weir.protocol.bootstrap import SlotBootstrap
 from weir.protocol.log_view import LogView
 from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import JsonValue
+from weir.secrets import set_platform_secrets
 from weir.spark.job_plan import JobLike, PlannedRun, plan_job
 from weir.spark.options import RunOptions
 from weir.spark.pickling import pack_code
@@ -62,7 +63,11 @@ def session_for(options: RunOptions, job: str) -> LazySession:
     """Return a session for ``options``. Use ``planning`` of the session to build jobs with Spark queries, and pass the session
     to ``launch``."""
     slots = options.parallelism + options.spares
-    return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
+    conf = dict(options.spark_conf)
+    if options.platform_secrets:
+        # Spark sends the bootstrap to the slots, and writes a large bootstrap to local disks.
+        conf["spark.io.encryption.enabled"] = "true"
+    return LazySession(options.master, slots, app_name=f"weir {job}", conf=conf)
 
 
 def launch(
@@ -83,6 +88,7 @@ def launch(
     job and its checkpoints are unchanged.
     """
     job.to_graph()
+    set_platform_secrets(options.platform_secrets)
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     if isinstance(storage, MemoryStorage):
         raise ConfigError(
@@ -183,6 +189,7 @@ def _start(
         port=server.port,
         secret=secret,
         code=code,
+        platform_secrets=options.platform_secrets,
         data_ports=options.data_ports,
         lease_ms=plan.config.lease_ms,
         settings=_process_settings(run, storage, options),

@@ -50,6 +50,8 @@ class RunOptions:
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     """``storage_options`` and ``spark_conf`` can contain secrets, so ``repr`` hides them."""
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    platform_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The secrets of the platform that the job may use, by name."""
     staging_dir: str | None = None
     """Directory for the staged rows of Spark queries. If None, rows are staged in the checkpoint directory, which must then be in
     a file system."""

@@ -23,6 +23,7 @@ from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex
 from weir.protocol.messages import Acknowledge, Deploy, FromSlot, Register, SlotMetrics, Stop
 from weir.protocol.snapshots import StateFile
+from weir.secrets import set_platform_secrets
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 from weir.storage.probe import SharedStorageMarker
@@ -300,4 +301,5 @@ def run_slot(bootstrap: SlotBootstrap, task: int, spark_task: SparkTaskInfo) -> 
     # With the default interval, another busy thread would block the loop for 5 ms at a time.
     sys.setswitchinterval(0.0002)
     warm_up()
+    set_platform_secrets(bootstrap.platform_secrets)
     SlotProcess(bootstrap, task, spark_task).run()

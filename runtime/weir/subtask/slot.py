@@ -42,6 +42,7 @@ from weir.protocol.messages import (
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import OperatorSnapshot
+from weir.secrets import without_secrets
 from weir.subtask.channels import BUFFER_MS_MAX, LocalOutput, Outputs
 from weir.subtask.checkpointing import SubtaskCheckpoint
 from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings, StateRestore
@@ -521,7 +522,9 @@ class SlotRuntime:
             return
         restartable = not isinstance(error, WeirError) or error.retry is Retry.BACKOFF
         reason = str(error) if isinstance(error, WeirError) else f"{type(error).__name__}: {error}{_raised_at(error)}"
-        self._environment.send_control(SubtaskFailed(generation, subtask, type(error).__name__, _sendable(reason), restartable))
+        self._environment.send_control(
+            SubtaskFailed(generation, subtask, type(error).__name__, _sendable(without_secrets(reason)), restartable)
+        )
 
     def metrics(self) -> SlotMetrics | None:
         deployment = self._deployment

@@ -29,6 +29,11 @@ class Api:
         assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
         return response.json() if response.content else None
 
+    def text(self, path: str) -> str:
+        response = self._http.get(path)
+        assert response.is_success, f"GET {path}: {response.status_code} {response.text}"
+        return response.text
+
     def refused(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         response = self._http.request(method, path, **options)
         assert 400 <= response.status_code < 500, f"{method} {path}: {response.status_code} {response.text}"

@@ -6,6 +6,8 @@ running.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import re
@@ -16,11 +18,16 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx2
+import psutil
 import psycopg
+import pyarrow.parquet as pq
 import pytest
 import redis
-from tests.integration.cli.weir_command import CommandResult
+from tests.integration.cli.small_job import numbers
+from tests.integration.cli.weir_command import ROOT, CommandResult
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, alive, argument_lists, readable_by_others, until
 from tests.process_details import unless_ended
@@ -35,6 +42,8 @@ from weir_workers.embedded.supervisor.state_machine import State
 from weir_workers.host import host_id
 
 pytestmark = pytest.mark.slow
+SECRETS_JOB = ROOT / "tests" / "integration" / "platform" / "secrets_job.py"
+PLANTED = {"FROM_ENV": "planted-env-5d1c7a", "FROM_FILE": "planted-file-82b0e4", "FROM_PLATFORM": "planted-platform-c39f16"}
 CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 
 
@@ -54,7 +63,7 @@ def temporary_platform() -> Iterator[Platform]:
 @pytest.fixture(scope="module")
 def started() -> Iterator[tuple[Platform, CommandResult]]:
     with temporary_platform() as platform:
-        yield platform, platform.weir("up")
+        yield platform, platform.weir("up", env={"ORDERS_PASSWORD": PLANTED["FROM_ENV"]})
 
 
 @pytest.fixture
@@ -126,6 +135,100 @@ def test_secrets_are_only_in_their_file(platform: Platform) -> None:
     shown += "".join(path.read_text() for path in platform.directory.logs.iterdir())
     assert [value for value in values if value in shown] == []
     assert len(platform.processes()) > len(CHILDREN) and "uvicorn" in shown, "the search must cover the processes and their logs"
+
+
+def secrets_spec(api: Api, root: Path, **parameters: object) -> dict[str, Any]:
+    if not (root / "input").exists():
+        numbers(root / "input")
+    return {
+        "artifact": api.upload(SECRETS_JOB.name, SECRETS_JOB.read_bytes()),
+        "parameters": {
+            "input": str(root / "input"),
+            "output": str(root / "output"),
+            "FROM_ENV": "env:ORDERS_PASSWORD",
+            **parameters,
+        },
+        "checkpointing": {"interval": "500ms", "directory": str(root / "checkpoints")},
+        "spark_conf": {"spark.local.dir": str(root / "local")},
+    }
+
+
+def files_with_secrets(*roots: Path) -> list[tuple[Path, str]]:
+    found = []
+    for path in (path for root in roots for path in root.rglob("*") if path.is_file()):
+        with contextlib.suppress(FileNotFoundError):  # Postgres and Spark delete files meanwhile
+            data = path.read_bytes()
+            found += [(path, name) for name, value in PLANTED.items() if value.encode() in data]
+    return found
+
+
+def answers_of(api: Api, job: dict[str, Any]) -> str:
+    """Return the answers to all requests that read the job, its run, the secrets and the audit log."""
+    run = job["run"]["id"]
+    paths = [
+        "/jobs", f"/jobs/{job['id']}", *(f"/jobs/{job['id']}/{what}" for what in ("specs", "specs/1", "specs/1/graph", "failures", "metrics")),
+        "/runs", f"/runs/{run}", f"/runs/{run}/graph", "/checkpoints", "/operations", "/events", "/artifacts", "/secrets", "/secrets/1", "/audit",
+    ]  # fmt: skip
+    return "\n".join(api.text(path) for path in (*paths, f"/runs/{run}/log", "/openapi.json"))
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_a_job_uses_secrets_that_weir_stores_and_shows_nowhere(platform: Platform, tmp_path: Path) -> None:
+    api = Api(platform.state.url, "admin", platform.secrets.admin_password)
+    (tmp_path / "hidden").mkdir()
+    file = tmp_path / "hidden" / "password"
+    file.write_text(PLANTED["FROM_FILE"] + "\n")
+    api.send("POST", "/secrets", json={"name": "orders", "value": PLANTED["FROM_PLATFORM"]})
+    spec = secrets_spec(api, tmp_path, FROM_FILE=f"file:{file}", FROM_PLATFORM="secret:orders", rate=400)
+    created = api.send("POST", "/jobs", json={"name": "secretive", "spec": spec})
+    api.wait(created["id"], lambda job: job["last_checkpoint"] is not None)
+
+    directory = platform.root / "runs" / api.send("GET", "/runs")[0]["directory"]
+    driver = psutil.Process(json.loads((directory / "process").read_text())["pid"])
+    processes = [driver, *driver.children(recursive=True)]
+    assert len(processes) > 3, "the processes include Spark and the slots"
+    details = argument_lists(processes) + str([unless_ended(one, psutil.Process.environ) for one in processes])
+    assert PLANTED["FROM_ENV"] in details, "the searched text includes the environment"
+    assert [name for name in ("FROM_FILE", "FROM_PLATFORM") if PLANTED[name] in details] == []
+    assert [path for path in (tmp_path / "local").rglob("*") if path.is_file()], "Spark has written files"
+    checkpoints = tmp_path / "checkpoints"
+    assert files_with_secrets(tmp_path / "local", checkpoints, platform.root) == []
+
+    finished = api.wait(created["id"], lambda job: job["state"] == "FINISHED")
+    (row,) = {tuple(row.items()) for row in pq.read_table(tmp_path / "output", columns=list(PLANTED)).to_pylist()}
+    assert dict(row) == {name: hashlib.sha256(value.encode()).hexdigest() for name, value in PLANTED.items()}
+
+    answers = answers_of(api, finished) + httpx2.get(f"{platform.state.url}/metrics").text
+    assert row[0][1] not in answers and "secret:orders" in answers and "env:ORDERS_PASSWORD" in answers
+    assert [value for value in PLANTED.values() if value in answers] == []
+    with platform.connect() as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        rows = "".join(str(connection.execute(f'SELECT * FROM "{table}"').fetchall()) for (table,) in tables)
+    assert "secret:orders" in rows and [value for value in PLANTED.values() if value in rows] == []
+    hashes = [path for path in checkpoints.rglob("*") if path.is_file() and row[0][1].encode() in path.read_bytes()]
+    assert hashes, "state files contain the hashes, so a search would find a value"
+    assert files_with_secrets(tmp_path / "output", checkpoints, platform.root) == []
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("secret:nowhere", "Parameter 'FROM_PLATFORM' refers to secret:nowhere, but the platform has no secret 'nowhere'."),
+        ("env:NOWHERE", "Cannot read secret 'FROM_PLATFORM' (env:NOWHERE) on host"),
+    ],
+)
+def test_a_job_whose_secret_is_missing_fails_once_and_the_reason_names_the_secret(
+    platform: Platform, tmp_path: Path, reference: str, reason: str
+) -> None:
+    api = Api(platform.state.url, "admin", platform.secrets.admin_password)
+    spec = secrets_spec(api, tmp_path, FROM_FILE="env:ORDERS_PASSWORD", FROM_PLATFORM=reference)
+    created = api.send("POST", "/jobs", json={"name": f"missing-{reference.partition(':')[0]}", "spec": spec})
+    failed = api.wait(created["id"], lambda job: job["health"] == "needs_attention")
+    assert failed["run"]["state"] == "FAILED" and failed["run"]["number"] == 1
+    assert reason in failed["run"]["reason"] and PLANTED["FROM_ENV"] not in failed["run"]["reason"]
 
 
 def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weir import Job, agg, sinks, sources
+from weir import Job, Params, agg, sinks, sources
 from weir.api.job_loader import load_job
 from weir.api.stream import Stream
 from weir.graph.compile import compile_graph
@@ -34,6 +34,7 @@ def test_every_code_block_of_the_guide_builds_a_graph(tmp_path: Path) -> None:
     job = Job("snippets")
     flights = job.read(sources.iterable(FLIGHTS), uid="flights")
     names: dict[str, object] = {"pa": pa, "pl": pl, "agg": agg, "sources": sources, "job": job, "flights": flights}
+    names["params"] = Params({"GEO_KEY": "env:GEO_KEY"})
     for snippet in snippets:
         exec(snippet, names)  # noqa: S102  # the guide is trusted
     made = [value for value in names.values() if isinstance(value, Stream) and value is not flights]

@@ -85,7 +85,12 @@ def test_the_error_for_a_graph_that_is_too_large_to_send_names_the_largest_opera
 
 
 def test_the_repr_of_run_options_does_not_contain_secrets() -> None:
-    options = RunOptions("cp", storage_options={"secret_access_key": "hush"}, spark_conf={"spark.authenticate.secret": "hush"})
+    options = RunOptions(
+        "cp",
+        storage_options={"secret_access_key": "hush"},
+        spark_conf={"spark.authenticate.secret": "hush"},
+        platform_secrets={"kafka": "hush"},
+    )
     assert "hush" not in repr(options)
 
 

@@ -38,7 +38,22 @@ def main() -> None:
     os.dup2(log, 2)
     os.chdir(directory)
     os.umask(0o077)
-    os.execve(request["command"][0], request["command"], request["environment"])
+    environment = request["environment"]
+    # During an upgrade, a worker of the previous version sends no secrets.
+    if request.get("secrets") is not None:
+        environment["WEIR_SECRETS_FD"] = str(_pipe_with(request["secrets"].encode()))
+    os.execve(request["command"][0], request["command"], environment)
+
+
+def _pipe_with(data: bytes) -> int:
+    """Return the file descriptor of a pipe that contains ``data``, which must fit into a pipe. The driver inherits the pipe."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    written = os.write(writer, data)
+    assert written == len(data), "a worker checks the size of the secrets"
+    os.close(writer)
+    os.set_inheritable(reader, True)
+    return reader
 
 
 def _locked(descriptor: int) -> bool:

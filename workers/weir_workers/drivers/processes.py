@@ -20,9 +20,10 @@ LOG_BYTES_MAX = 64 << 20
 _LOG_TAIL_BYTES = 8 << 20
 
 
-def start(directory: RunDirectory, command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Start the driver of this run unless it is alive. Raises ConfigError."""
-    request = json.dumps({"command": list(command), "environment": dict(environment)})
+def start(directory: RunDirectory, command: Sequence[str], environment: Mapping[str, str], *, secrets: str | None = None) -> None:
+    """Start the driver of this run unless it is alive. ``secrets``: from ``drivers.secrets.document``; the driver reads it from a pipe. Raises
+    ConfigError."""
+    request = json.dumps({"command": list(command), "environment": dict(environment), "secrets": secrets})
     done = subprocess.run(
         [sys.executable, "-m", "weir_workers.drivers.launcher", directory.path],
         input=request, text=True, capture_output=True, timeout=LAUNCH_S, check=False, env=_launcher_environment(),

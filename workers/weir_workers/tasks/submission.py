@@ -16,10 +16,12 @@ from weir_backend.models import Run, RunState
 from weir_backend.reconciler.reassignment import newest_known_checkpoint
 from weir_backend.reconciler.service import mark_driver_lost
 from weir_backend.runs.service import run_token
+from weir_backend.secrets.service import provide
 from weir_backend.settings import Settings
 from weir_workers.context import Context, current
 from weir_workers.drivers import command, processes
 from weir_workers.drivers.run_directory import RunDirectory
+from weir_workers.drivers.secrets import document
 from weir_workers.drivers.user_code import unpack
 from weir_workers.task import task
 from weir_workers.tasks.reconciliation import reconcile_job
@@ -80,6 +82,7 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
             assert artifact is not None, "a spec keeps its artifact"
             data = artifacts.content(session, artifact.id)
             known = newest_known_checkpoint(session, run)
+            provided = provide(session, context.settings, spec.body["parameters"])
         archive = unpack(artifact.kind, artifact.name, data, directory.code)
         job = command.target(artifact.kind, artifact.name, spec.body["entry"], directory.code)
         arguments = command.run_command(
@@ -87,7 +90,8 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
             at_least=known.number if known is not None else None, metrics=context.settings.driver_metrics,
         )  # fmt: skip
         variables = _run_environment(context.settings, run, directory)
-        processes.start(directory, arguments, command.environment(os.environ, variables, code=directory.code))
+        environment = command.environment(os.environ, variables, code=directory.code)
+        processes.start(directory, arguments, environment, secrets=document(provided))
     _store_process(context, run)
 
 

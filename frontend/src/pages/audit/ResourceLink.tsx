@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/types';
 type Entry = Schemas['AuditEntryRead'];
 
 /** The resources that have their own page, with the paths of their lists. */
-const PAGES: Record<string, string> = { user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
+const PAGES: Record<string, string> = { user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks', secret: 'secrets' };
 /** The resources of a job, with the paths of their pages below the page of the job. */
 const JOB_PAGES: Record<string, (id: number) => string> = { job: () => '', spec: () => '/versions', checkpoint: () => '/checkpoints', plan: (id) => `/recovery/${id}` };
 

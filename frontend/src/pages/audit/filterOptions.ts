@@ -3,4 +3,4 @@ export const ACTIONS = [
   'create', 'update', 'delete', 'start', 'suspend', 'cancel', 'savepoint', 'checkpoint', 'verify', 'pin', 'unpin', 'propose', 'approve', 'apply', 'discard', 'log-in',
   'log-out', 'change-password', 'revoke', 'test',
 ] as const;
-export const RESOURCES = ['job', 'spec', 'artifact', 'checkpoint', 'plan', 'alert-rule', 'webhook', 'user', 'token', 'session'] as const;
+export const RESOURCES = ['job', 'spec', 'artifact', 'checkpoint', 'plan', 'alert-rule', 'webhook', 'user', 'token', 'session', 'secret'] as const;

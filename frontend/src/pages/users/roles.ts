@@ -6,7 +6,7 @@ type Role = Schemas['Role'];
 export const ROLES: readonly { id: Role; name: string; may: string }[] = [
   { id: 'viewer', name: 'viewer', may: 'Read only' },
   { id: 'operator', name: 'operator', may: 'Deploy, start and stop jobs, trigger savepoints, apply upgrades, edit alert rules' },
-  { id: 'admin', name: 'admin', may: 'Do everything that operators can do, manage users, tokens and webhooks, read the audit log' },
+  { id: 'admin', name: 'admin', may: 'Do everything that operators can do, manage users, tokens, webhooks and secrets, read the audit log' },
 ];
 
 /** Return the roles that a user with these permissions can give to a token. A token has at most the user's own role. */

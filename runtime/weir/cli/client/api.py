@@ -21,6 +21,7 @@ from weir.cli.client.schemas import (
     ManifestResultRead,
     OperationRead,
     PlanRead,
+    SecretRead,
     SessionCreatedRead,
     SessionRead,
     SpecDiffRead,
@@ -192,6 +193,25 @@ class ApiClient:
         response = self.http.request("GET", f"/runs/{run_id}/log", params={"offset": offset}, headers={"Accept": "text/plain"})
         return response.content, int(response.headers["X-Log-Size"]), int(response.headers["X-Log-Next"])
 
+    # ---- secrets ---------------------------------------------------------------------------------
+
+    def secrets(self) -> list[SecretRead]:
+        return cast("list[SecretRead]", self.rows("/secrets", limit=None))
+
+    def secret_named(self, name: str) -> SecretRead | None:
+        rows = self.rows("/secrets", limit=None, filter={"name": name})  # the filter also finds parts of names
+        return next((cast(SecretRead, row) for row in rows if row["name"] == name), None)
+
+    def create_secret(self, draft: Mapping[str, Any]) -> SecretRead:
+        return cast(SecretRead, self.http.request("POST", "/secrets", json=draft, once=True).json())
+
+    def update_secret(self, secret: SecretRead, wanted: Mapping[str, Any]) -> SecretRead:
+        path = f"/secrets/{secret['id']}"
+        return cast(SecretRead, self.http.request("PATCH", path, json=wanted, headers=_if_match(secret)).json())
+
+    def delete_secret(self, secret: SecretRead) -> None:
+        self.http.request("DELETE", f"/secrets/{secret['id']}", headers=_if_match(secret))
+
     # ---- sessions and tokens --------------------------------------------------------------------------
 
     def log_in(self, name: str, password: str) -> SessionCreatedRead:
@@ -219,8 +239,8 @@ def _milliseconds(seconds: float) -> str:
     return f"{max(0, round(seconds * 1_000))}ms"
 
 
-def _if_match(job: JobRead) -> dict[str, str]:
-    return {"If-Match": f'"{job["version"]}"'}
+def _if_match(resource: JobRead | SecretRead) -> dict[str, str]:
+    return {"If-Match": f'"{resource["version"]}"'}
 
 
 def _of_job(job_id: int | None) -> dict[str, Any]:

@@ -182,6 +182,17 @@ class ManifestResultRead(TypedDict):
     job: JobRead | None
 
 
+class SecretRead(TypedDict):
+    """A secret of the platform, without its value."""
+
+    id: int
+    name: str
+    description: str
+    version: int
+    created_at: str
+    value_changed_at: str
+
+
 class TokenRead(TypedDict):
     id: int
     name: str

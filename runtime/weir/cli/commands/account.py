@@ -57,7 +57,7 @@ def login(
     if name is None:
         name = last.name if last is not None and last.url == endpoint.url else ""
     name = name or _prompt_name(password_stdin=password_stdin)
-    password = _password_from_stdin() if password_stdin else _prompt_password(name, endpoint)
+    password = read_stdin("--password-stdin", PASSWORD_BYTES_MAX) if password_stdin else _prompt_password(name, endpoint)
     with open_client(endpoint) as client:
         session = client.log_in(name, password)
     expires_at = session["expires_at"]
@@ -109,16 +109,19 @@ def _prompt(text: str, *, hidden: bool) -> str:
         raise AbortedByUser("Canceled. You are not logged in.") from None
 
 
-def _password_from_stdin() -> str:
-    """Return the content of standard input without its final newline."""
-    data = sys.stdin.buffer.read(PASSWORD_BYTES_MAX)
+def read_stdin(what: str, bytes_max: int) -> str:
+    """Return the text in standard input without its final newline. ``what`` begins the message of an error. Raises Refused if
+    standard input is empty, larger than ``bytes_max``, or not UTF-8."""
+    data = sys.stdin.buffer.read(bytes_max + 3)
     try:
-        password = data.decode().removesuffix("\n").removesuffix("\r")
+        text = data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        raise Refused("--password-stdin: standard input is not UTF-8.") from None
-    if not password:
-        raise Refused("--password-stdin: standard input is empty.")
-    return password
+        raise Refused(f"{what}: standard input is not UTF-8.") from None
+    if not text:
+        raise Refused(f"{what}: standard input is empty.")
+    if len(text.encode()) > bytes_max:
+        raise Refused(f"{what}: standard input is larger than {bytes_max >> 10} KiB.")
+    return text
 
 
 def logout(output: OutputOption = OutputFormat.TEXT) -> None:
