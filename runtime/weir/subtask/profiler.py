@@ -123,12 +123,14 @@ class _Threads:
         if ident not in self._names:
             for thread in threading.enumerate():
                 if thread.ident is not None and thread.ident not in self._names:
-                    # The main thread of a Python worker of Spark runs the loop.
-                    name = LOOP if thread is threading.main_thread() else thread.name
+                    # The main thread of a Python worker of Spark runs the loop. Spark forks the worker, and Python 3.11 does not
+                    # update the ``native_id`` of the main thread after a fork. On Linux, this id is the id of the process.
+                    is_loop = thread is threading.main_thread()
+                    name, native_id = (LOOP, os.getpid()) if is_loop else (thread.name, thread.native_id)
                     self._names[thread.ident] = name
-                    cpu_ns = _cpu_ns(thread.native_id)
-                    if cpu_ns is not None and thread.native_id is not None:
-                        self._began_ns[thread.native_id] = name, cpu_ns
+                    cpu_ns = _cpu_ns(native_id)
+                    if cpu_ns is not None and native_id is not None:
+                        self._began_ns[native_id] = name, cpu_ns
             self._names.setdefault(ident, "other threads")
         return self._names[ident]
 
