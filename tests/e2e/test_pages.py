@@ -138,6 +138,7 @@ PAGES = (
     PageCase("job-checkpoint", "/jobs/{job}/checkpoints", canvas(4), expand_subtasks),
     PageCase("job-pin", "/jobs/{job}/checkpoints", canvas(4), pin),
     PageCase("job-backpressure", "/jobs/{job}/backpressure", canvas(2)),
+    PageCase("job-profiler", "/jobs/{job}/profiler", text("^Profile a slot$")),
     PageCase("job-recovery-now", "/jobs/{job}/recovery", text("^Job started without state|^Run ")),
     PageCase(
         "job-restore",

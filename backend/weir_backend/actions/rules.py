@@ -96,6 +96,7 @@ _JOB_VERBS = (
     Verb.CANCEL,
     Verb.SAVEPOINT,
     Verb.CHECKPOINT,
+    Verb.PROFILE,
     Verb.UPGRADE,
     Verb.RESCALE,
     Verb.RESTORE,
@@ -131,7 +132,7 @@ def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
         case Verb.START | Verb.RESCALE if finished:
             next_step = "Deploy the job under another name to run it again." if verb is Verb.START else ""
             return Refusal("finished", f"{name} has finished, because its input has ended.", next_step)
-        case Verb.SAVEPOINT | Verb.CHECKPOINT if not facts.live or facts.run_state is not RunState.RUNNING:
+        case Verb.SAVEPOINT | Verb.CHECKPOINT | Verb.PROFILE if not facts.live or facts.run_state is not RunState.RUNNING:
             if facts.live and facts.run_state is not None:
                 return Refusal("not-running", f"{name} is {facts.run_state.lower()}.", "Wait until the job is running.")
             return Refusal("not-running", f"{name} is not running.", "Start the job first.")

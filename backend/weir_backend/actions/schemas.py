@@ -13,6 +13,7 @@ class Verb(StrEnum):
     CANCEL = "cancel"
     SAVEPOINT = "savepoint"
     CHECKPOINT = "checkpoint"
+    PROFILE = "profile"
     UPGRADE = "upgrade"
     RESCALE = "rescale"
     RESTORE = "restore"

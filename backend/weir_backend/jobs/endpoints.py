@@ -13,6 +13,7 @@ from weir_backend.jobs.schemas import (
     JobRead,
     JobStart,
     JobUpdate,
+    ProfileCreate,
     SpecCreate,
     SpecDiffRead,
     SpecGraphRead,
@@ -113,6 +114,15 @@ def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operator
 def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Trigger a checkpoint now. The result of the operation contains the number of the checkpoint."""
     return service.checkpoint(session, tasks, caller, job_id)
+
+
+@router.post("/{job_id}/profiles", operation_id="take_profile", **ACCEPTED)
+def profile(
+    job_id: Id, wanted: ProfileCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent
+) -> Operation:
+    """Take a profile of a slot: for `seconds` seconds, a sampling profiler counts which functions its threads run. The job continues. When
+    the operation has succeeded, `GET /operations/{operation_id}/profile` returns the profile."""
+    return service.profile(session, tasks, caller, job_id, wanted)
 
 
 @router.get("/{job_id}/specs", operation_id="list_specs", response_model=list[SpecRead], responses=answers(404))

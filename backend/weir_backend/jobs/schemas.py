@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from weir.protocol.profiles import PROFILE_SECONDS_DEFAULT, PROFILE_SECONDS_MAX
 from weir_backend.actions.schemas import ActionRead
 from weir_backend.jobs.spec import JobSpec, with_defaults
 from weir_backend.kit.schemas import LongText, Name, RequestModel, ResponseModel
@@ -80,6 +81,13 @@ class JobStart(RequestModel):
     """
 
     revoke_unknown_output: bool = False
+
+
+class ProfileCreate(RequestModel):
+    """A profile of a slot. `slot` is the number of the slot: slot N runs the subtasks with the index N."""
+
+    slot: Annotated[int, Field(ge=0, le=(1 << 15) - 1)]
+    seconds: Annotated[int, Field(ge=1, le=PROFILE_SECONDS_MAX)] = PROFILE_SECONDS_DEFAULT
 
 
 class SpecCreate(RequestModel):

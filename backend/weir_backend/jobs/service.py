@@ -15,7 +15,7 @@ from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.jobs import repository
 from weir_backend.jobs.diff import changes, code_diff, operators
 from weir_backend.jobs.event_log import record_event
-from weir_backend.jobs.schemas import JobCreate, JobStart, JobUpdate, SpecCreate, SpecDiffRead
+from weir_backend.jobs.schemas import JobCreate, JobStart, JobUpdate, ProfileCreate, SpecCreate, SpecDiffRead
 from weir_backend.jobs.spec import JobSpec, with_defaults
 from weir_backend.kit.access import Caller, Permission
 from weir_backend.kit.audit import audit
@@ -256,13 +256,29 @@ def checkpoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> O
     return _take(session, tasks, caller, job_id, OperationKind.CHECKPOINT, "TakeCheckpoint")
 
 
-def _take(session: Session, tasks: Tasks, caller: Caller, job_id: int, kind: OperationKind, command: str) -> Operation:
+def profile(session: Session, tasks: Tasks, caller: Caller, job_id: int, wanted: ProfileCreate) -> Operation:
+    """Request a profile of a slot. Raises NotFound, and Conflict if the job is not running."""
+    operation = _take(session, tasks, caller, job_id, OperationKind.PROFILE, "ProfileSlot", wanted.model_dump())
+    operation_rows.delete_old_profiles(session, job_id, kept_max=operations.PROFILES_KEPT_MAX)
+    return operation
+
+
+def _take(
+    session: Session,
+    tasks: Tasks,
+    caller: Caller,
+    job_id: int,
+    kind: OperationKind,
+    command: str,
+    fields: dict[str, Any] | None = None,
+) -> Operation:
+    """Send a command to the driver. ``fields`` are the fields of the command."""
     job, run = _allowed(session, job_id, Verb(kind.value))
-    assert run is not None, "only a running job takes checkpoints"
-    operation = operations.begin(session, job, kind, caller)
-    commands.send_command(session, run, command, {}, operation.id)
+    assert run is not None, "only a running job takes checkpoints and profiles"
+    operation = operations.begin(session, job, kind, caller, fields)
+    commands.send_command(session, run, command, fields, operation.id)
     operations.step(operation, f"sent the command to the driver of run {run.number}")
-    audit(session, caller, kind.value, "job", job.id)
+    audit(session, caller, kind.value, "job", job.id, after=fields)
     reconcile_soon(session, tasks, job)
     return operation
 

@@ -32,7 +32,7 @@ invalid tokens from the same IP address."""
 class Permission(StrEnum):
     VIEW = "view"
     OPERATE = "operate"
-    """Deploy, start, stop, take savepoints, propose plans."""
+    """Deploy, start, stop, take savepoints and profiles, propose plans."""
     ROLLBACK = "rollback"
     """Approve and apply plans that revoke committed output, start jobs with ``revoke_unknown_output``, and delete savepoints."""
     ADMINISTER = "administer"

@@ -100,6 +100,7 @@ class OperationEnd:
     state: OperationState
     result: dict[str, Any] | None = None
     problem: str | None = None
+    profile: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from weir.protocol.events import (
     GraphDeployed,
     MetricsSampled,
     NumberedEvent,
+    ProfileEnded,
     Recovered,
     RunStateChanged,
     SamplesDropped,
@@ -40,7 +41,11 @@ SAVEPOINT_TRIGGERS = frozenset({SAVEPOINT, IMPORTED})
 """The triggers of the checkpoints that belong to users: savepoints and imported checkpoints."""
 FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
 """For each trigger of a checkpoint, the commands that a checkpoint with this trigger fulfils."""
-OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
+OPERATION_OF_COMMAND = {
+    "TakeSavepoint": OperationKind.SAVEPOINT,
+    "TakeCheckpoint": OperationKind.CHECKPOINT,
+    "ProfileSlot": OperationKind.PROFILE,
+}
 """For each command, the kind of operation that sends the command."""
 MISSING = "EventsMissing"
 """The kind of the event that records a gap: the driver can no longer send the missing events."""
@@ -112,6 +117,8 @@ class _Projection:
             case CommandAnswered():
                 self._log(number, event, at)
                 self._answered(event, number)
+            case ProfileEnded():
+                self._profile_ended(event, at)
             case SamplesDropped() | WarningReported():
                 self._log(number, event, at)
             case _:
@@ -294,21 +301,46 @@ class _Projection:
                 continue
             if command.answered_event is None or command.answered_event >= row.triggered_event:
                 continue
-            if command.operation_id is not None:
-                fields = {
-                    "operation": command.operation_id,
-                    "operation_kind": OPERATION_OF_COMMAND[command.kind].value,
-                    "state": state.value,
-                    "problem": problem,
-                }
-                self._add_event(EventRow(0, None, "OperationEnded", fields, at))
+            self._record_end(command, state, problem, at)
             self._end_operation(command, state, result=result, problem=problem)
 
+    def _profile_ended(self, event: ProfileEnded, at: datetime) -> None:
+        """End the operation of the profile. The event log does not contain the profile, because it is large."""
+        command = self._facts.commands.get(event.command)
+        if command is None or command.kind != "ProfileSlot":
+            return
+        if event.profile is None:
+            problem = clean_text(event.problem)
+            self._record_end(command, OperationState.FAILED, problem, at)
+            self._end_operation(command, OperationState.FAILED, problem=problem)
+        else:
+            self._record_end(command, OperationState.SUCCEEDED, None, at)
+            result = {"samples": event.profile.samples, "dropped_samples": event.profile.dropped_samples}
+            profile = cast("dict[str, Any]", codec.to_json(event.profile))
+            self._end_operation(command, OperationState.SUCCEEDED, result=result, profile=profile)
+
+    def _record_end(self, command: CommandRow, state: OperationState, problem: str | None, at: datetime) -> None:
+        """Record that the operation of a command has ended. Do nothing if the operation had ended already."""
+        if command.operation_id is not None:
+            fields = {
+                "operation": command.operation_id,
+                "operation_kind": OPERATION_OF_COMMAND[command.kind].value,
+                "state": state.value,
+                "problem": problem,
+            }
+            self._add_event(EventRow(0, None, "OperationEnded", fields, at))
+
     def _end_operation(
-        self, command: CommandRow, state: OperationState, *, result: dict[str, Any] | None = None, problem: str | None = None
+        self,
+        command: CommandRow,
+        state: OperationState,
+        *,
+        result: dict[str, Any] | None = None,
+        problem: str | None = None,
+        profile: dict[str, Any] | None = None,
     ) -> None:
         if command.operation_id is not None:
-            self.changes.operations.append(OperationEnd(command.operation_id, state, result, problem))
+            self.changes.operations.append(OperationEnd(command.operation_id, state, result, problem, profile))
             command.operation_id = None
 
 

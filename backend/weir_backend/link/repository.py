@@ -19,6 +19,7 @@ from weir.protocol.events import (
     FailureOccurred,
     MetricsSampled,
     NumberedEvent,
+    ProfileEnded,
     Recovered,
     RunStateChanged,
     SubtasksAcknowledged,
@@ -134,7 +135,7 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
                 needs.checkpoints.add(checkpoint)
                 needs.newest_completed = True
                 needs.requested |= trigger in FULFILLED_COMMANDS
-            case CommandAnswered(command):
+            case CommandAnswered(command) | ProfileEnded(command):
                 needs.commands.add(command)
             case RunStateChanged():
                 needs.in_progress = needs.failures = True
@@ -269,7 +270,7 @@ def _end_operations(session: Session, ends: Sequence[OperationEnd], moment: date
         session.connection().execute(
             update(_OPERATIONS)
             .where(_OPERATIONS.c.id == end.operation_id, _OPERATIONS.c.ended_at.is_(None))
-            .values(state=end.state, result=end.result, problem=end.problem, ended_at=moment)
+            .values(state=end.state, result=end.result, problem=end.problem, profile=end.profile, ended_at=moment)
         )
 
 

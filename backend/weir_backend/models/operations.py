@@ -22,6 +22,7 @@ class OperationKind(StrEnum):
     VERIFY = "verify"
     APPLY_PLAN = "apply-plan"
     DELETE = "delete"
+    PROFILE = "profile"
 
 
 class OperationState(StrEnum):
@@ -50,6 +51,8 @@ class Operation(Base):
     state: Mapped[OperationState] = mapped_column(word(OperationState, "state"))
     request: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     result: Mapped[dict[str, Any] | None]
+    profile: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
+    """The profile of a slot. A query does not load this column unless it names it, because a profile can have hundreds of kilobytes."""
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     after_run: Mapped[int] = mapped_column(server_default=text("0"))

@@ -19,6 +19,7 @@ from weir_backend.kit.schemas import Id
 from weir_backend.kit.waiting import WaitParam, read_until, wait_s
 from weir_backend.models import Operation
 from weir_backend.operations import repository, service
+from weir_backend.operations.schemas import ProfileRead
 
 router = APIRouter(prefix="/operations", tags=["operations"], responses=answers(401, 403, 422))
 ACCEPTED: dict[str, Any] = {"response_model": OperationRead, "status_code": 202, "responses": answers(404, 409)}
@@ -27,7 +28,7 @@ ACCEPTED: dict[str, Any] = {"response_model": OperationRead, "status_code": 202,
 
 @router.get("", operation_id="list_operations", response_model=list[OperationRead])
 def list_(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Operation]:
-    """List operations, newest first. Filters: `id`, `job_id`."""
+    """List operations, newest first. Filters: `id`, `job_id`, `kind`."""
     return page(session, select(Operation), wanted, repository.FIELDS, response, unit="operations")
 
 
@@ -58,3 +59,9 @@ async def get(
     if is_done(found):
         return found
     return await read_until(request, services, job_key(found.job_id), read, is_done, wait_s=wait_s(wait), caller=caller)
+
+
+@router.get("/{operation_id}/profile", operation_id="get_profile", response_model=ProfileRead, responses=answers(404))
+def get_profile(session: SessionDep, operation_id: Id, _: ViewerCaller) -> dict[str, Any]:
+    """Return the profile that an operation of the kind `profile` has taken. Weir keeps the 20 newest profiles of each job."""
+    return service.profile_of(session, operation_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from weir_backend.jobs.spec import Checkpointing, seconds
 from weir_backend.models import OperationKind, OperationState, RunState, SpecState
+from weir_backend.runs.lifecycle import FINAL
 
 LEGAL: dict[OperationState, frozenset[OperationState]] = {
     OperationState.PENDING: frozenset(
@@ -29,6 +30,7 @@ TIME = {
     OperationKind.VERIFY: timedelta(hours=2),
     OperationKind.APPLY_PLAN: timedelta(minutes=30),
     OperationKind.DELETE: timedelta(minutes=15),
+    OperationKind.PROFILE: timedelta(minutes=2),
 }
 """Timeouts of operations, for jobs with the default checkpoint timeout."""
 _WAITING_FOR_CHECKPOINT = frozenset(
@@ -56,7 +58,8 @@ ENDING = frozenset({"Suspend", "Cancel"})
 @dataclass(frozen=True, slots=True)
 class OperationFacts:
     """The facts that decide whether an operation on a job has ended. ``run_state`` is the state of the newest run that can complete the operation
-    (see ``Operation.after_run``), or None if no run can complete it. ``live`` is True if the newest run of the job has not ended."""
+    (see ``Operation.after_run``), or None if no run can complete it. Only the run that received the command
+    can complete a profile. ``live`` is True if the newest run of the job has not ended."""
 
     spec_state: SpecState
     spec_problem: str | None
@@ -90,6 +93,8 @@ def _judge(kind: OperationKind, job: OperationFacts) -> OperationOutcome | None:
             return _started(job)
         case OperationKind.SUSPEND | OperationKind.CANCEL:
             return None if job.live else _stopped(kind, job)
+        case OperationKind.PROFILE if job.run_state is None or job.run_state in FINAL:
+            return OperationOutcome(OperationState.FAILED, problem="The run ended before the profile was complete.")
         case _:
             return None
 
@@ -127,6 +132,8 @@ def _obstacle(kind: OperationKind, job: OperationFacts) -> str:
         return "the driver has not stopped. Check that a worker is running on the host of the driver."
     if kind is OperationKind.VERIFY:
         return "not all files were read. Check that a worker runs and that the storage is reachable."
+    if kind is OperationKind.PROFILE:
+        return "the driver has not sent the profile. Check that the driver can reach the control plane."
     if kind is OperationKind.DELETE:
         return "no worker deleted the checkpoint. Check that a worker runs and that the storage is reachable."
     if job.spec_state is SpecState.COMPILING:

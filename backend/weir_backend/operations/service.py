@@ -19,6 +19,9 @@ from weir_backend.operations import repository
 from weir_backend.operations.lifecycle import ENDING, LEGAL, SETS_DESIRED_STATE, TO_RUN, OperationOutcome, timeout_of
 from weir_backend.runs import repository as runs
 
+PROFILES_KEPT_MAX = 20
+"""The number of profiles that Weir keeps for each job. Weir also deletes a profile with its operation."""
+
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
     """Begin an operation. If the operation sets the desired state of the job, it supersedes all open operations that set the desired state."""
@@ -101,6 +104,21 @@ def end_and_record(session: Session, job: Job, operation: Operation, outcome: Op
 def move(operation: Operation, state: OperationState) -> None:
     assert state in LEGAL[operation.state], f"operation {operation.id}: {operation.state} to {state}"
     operation.state = state
+
+
+def profile_of(session: Session, operation_id: int) -> dict[str, Any]:
+    """Return the profile that an operation has taken, as JSON of ``weir.protocol.profiles.SlotProfile``. Raises NotFound."""
+    operation = get(session, operation_id)
+    if operation.kind is not OperationKind.PROFILE:
+        raise NotFound("no-profile", f"Operation {operation_id} is of the kind '{operation.kind}' and takes no profile.")
+    if (found := repository.stored_profile(session, operation_id)) is not None:
+        return found
+    if operation.ended_at is None:
+        raise NotFound("no-profile", f"Operation {operation_id} has not ended yet.", "Wait until the operation has ended.")
+    if operation.state is OperationState.SUCCEEDED:
+        reason = f"The profile of operation {operation_id} was deleted: Weir keeps the {PROFILES_KEPT_MAX} newest profiles of each job."
+        raise NotFound("no-profile", reason, "Take a new profile.")
+    raise NotFound("no-profile", f"Operation {operation_id} has no profile: {operation.problem}")
 
 
 def get(session: Session, operation_id: int) -> Operation:

@@ -152,7 +152,10 @@ class Reconciler:
 
 def _is_of(run: Run, operation: Operation) -> bool:
     """Return whether the state of the run decides the outcome of the operation. A run decides the outcome of an operation if the number of
-    the run is larger than ``operation.after_run``. A finished run also decides the outcome of an operation that starts the job."""
+    the run is larger than ``operation.after_run``. A finished run also decides the outcome of an operation that starts the job.
+    Only the run that was live when the operation began decides the outcome of a profile."""
+    if operation.kind is OperationKind.PROFILE:
+        return run.number == operation.after_run + 1
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 

@@ -543,6 +543,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Profile
+         * @description Take a profile of a slot: for `seconds` seconds, a sampling profiler counts which functions its threads run. The job continues. When
+         *     the operation has succeeded, `GET /operations/{operation_id}/profile` returns the profile.
+         */
+        post: operations["take_profile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/savepoints": {
         parameters: {
             query?: never;
@@ -718,7 +739,7 @@ export interface paths {
         };
         /**
          * List
-         * @description List operations, newest first. Filters: `id`, `job_id`.
+         * @description List operations, newest first. Filters: `id`, `job_id`, `kind`.
          */
         get: operations["list_operations"];
         put?: never;
@@ -742,6 +763,26 @@ export interface paths {
          *     ends, or after the time `wait` if the operation has not ended.
          */
         get: operations["get_operation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operations/{operation_id}/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Profile
+         * @description Return the profile that an operation of the kind `profile` has taken. Weir keeps the 20 newest profiles of each job.
+         */
+        get: operations["get_profile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2768,7 +2809,7 @@ export interface components {
          * OperationKind
          * @enum {string}
          */
-        OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete";
+        OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete" | "profile";
         /**
          * OperationRead
          * @description An asynchronous request and its outcome. `steps` are the steps so far. `problem` says why the operation failed.
@@ -3054,6 +3095,52 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ProfileCreate
+         * @description A profile of a slot. `slot` is the number of the slot: slot N runs the subtasks with the index N.
+         */
+        ProfileCreate: {
+            /**
+             * Seconds
+             * @default 10
+             */
+            seconds?: number;
+            /** Slot */
+            slot: number;
+        };
+        /**
+         * ProfileFrameRead
+         * @description A line of a function. `file` is a path relative to the root of its package, or only the name of the file if the file is not in a package.
+         *     `line` is 0 if the line is unknown.
+         */
+        ProfileFrameRead: {
+            /** File */
+            file: string;
+            /** Function */
+            function: string;
+            /** Line */
+            line: number;
+        };
+        /**
+         * ProfileRead
+         * @description A profile of all threads of a slot. A sample is due every `interval_ms`, and `samples` is the number of samples that were due within
+         *     `duration_ms`. `dropped_samples` is the number of stacks that the profile does not contain, because it already had the maximum
+         *     number of different stacks or frames.
+         */
+        ProfileRead: {
+            /** Dropped Samples */
+            dropped_samples: number;
+            /** Duration Ms */
+            duration_ms: number;
+            /** Frames */
+            frames: components["schemas"]["ProfileFrameRead"][];
+            /** Interval Ms */
+            interval_ms: number;
+            /** Samples */
+            samples: number;
+            /** Threads */
+            threads: components["schemas"]["ThreadProfileRead"][];
         };
         /**
          * ReasonCode
@@ -3547,6 +3634,17 @@ export interface components {
          * @enum {string}
          */
         SpecState: "COMPILING" | "VALID" | "INVALID";
+        /**
+         * StackRead
+         * @description A call stack, and the number of samples in which the thread had this stack. `frames` contains indices into the `frames` of the profile,
+         *     and the outermost frame is first.
+         */
+        StackRead: {
+            /** Frames */
+            frames: number[];
+            /** Samples */
+            samples: number;
+        };
         /** StatsSummaryRead */
         StatsSummaryRead: {
             /** Avg */
@@ -3649,6 +3747,19 @@ export interface components {
             start_delay: components["schemas"]["StatsSummaryRead"] | null;
             state_size: components["schemas"]["StatsSummaryRead"] | null;
             sync: components["schemas"]["StatsSummaryRead"] | null;
+        };
+        /**
+         * ThreadProfileRead
+         * @description The stacks of the threads with the same name, the most frequent stack first. `cpu_ms` is the time that these threads were on a CPU core
+         *     during the profile, or null if the system does not report it.
+         */
+        ThreadProfileRead: {
+            /** Cpu Ms */
+            cpu_ms: number | null;
+            /** Name */
+            name: string;
+            /** Stacks */
+            stacks: components["schemas"]["StackRead"][];
         };
         /**
          * Timeouts
@@ -3881,7 +3992,7 @@ export interface components {
          * Verb
          * @enum {string}
          */
-        Verb: "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "upgrade" | "rescale" | "restore" | "start_without_state" | "roll_back" | "pin" | "unpin" | "verify" | "delete" | "approve" | "apply" | "discard" | "undo";
+        Verb: "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "profile" | "upgrade" | "rescale" | "restore" | "start_without_state" | "roll_back" | "pin" | "unpin" | "verify" | "delete" | "approve" | "apply" | "discard" | "undo";
         /**
          * WebhookCreate
          * @description A webhook to create. `url` is an http or https URL without user and password. `secret_reference` says where workers find the key that signs
@@ -6422,6 +6533,89 @@ export interface operations {
             };
         };
     };
+    take_profile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique key chosen by the client. A request repeated with the same key has no second effect and returns the first response. Keys expire after a day. */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProfileCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationRead"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     take_savepoint: {
         parameters: {
             query?: never;
@@ -7190,6 +7384,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperationRead"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    get_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                operation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileRead"];
                 };
             };
             /** @description Not authenticated */
@@ -10343,7 +10604,7 @@ export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const manifestActionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ManifestAction"]> = ["create", "update", "add-version", "upgrade", "start", "suspend"];
 export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
-export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete"];
+export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete", "profile"];
 export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED"];
 export const permissionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Permission"]> = ["view", "operate", "rollback", "administer"];
 export const pinHolderValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PinHolder"]> = ["user", "plan", "undo"];
@@ -10363,4 +10624,4 @@ export const tokenKindValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const undoRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UndoRequest"]["kind"]> = ["undo"];
 export const upgradeRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["kind"]> = ["upgrade"];
 export const upgradeRequestModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["mode"]> = ["savepoint", "last-state", "stateless"];
-export const verbValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Verb"]> = ["start", "suspend", "cancel", "savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_without_state", "roll_back", "pin", "unpin", "verify", "delete", "approve", "apply", "discard", "undo"];
+export const verbValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Verb"]> = ["start", "suspend", "cancel", "savepoint", "checkpoint", "profile", "upgrade", "rescale", "restore", "start_without_state", "roll_back", "pin", "unpin", "verify", "delete", "approve", "apply", "discard", "undo"];

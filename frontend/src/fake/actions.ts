@@ -37,6 +37,7 @@ function jobActions(job: Job, permissions: readonly Permission[]): Action[] {
     ['cancel', isRunning || !STOPPED.has(job.state), null],
     ['savepoint', true, notRunning],
     ['checkpoint', true, notRunning],
+    ['profile', true, notRunning],
     ['upgrade', true, null],
     ['rescale', true, finished ? ended : invalid],
     ['restore', true, invalid],

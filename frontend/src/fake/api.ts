@@ -14,9 +14,12 @@ import { metricsOf, ratesOf } from './metrics';
 import { FakeProblem, iso, pinOf, type FakeCheckpoint, type FakeJob } from './model';
 import { ADMINISTRATION_ROUTES } from './administrationRoutes';
 import { coverageOf, decide, propose } from './plans';
+import { profileOf, takeProfile } from './profiles';
 import { apiPath, checkIfMatch, problem, type Route, type RouteRequest, type RouteResponse } from './routes';
 import { streamJob, streamJobs } from './streams';
 import type { Installation } from './installation';
+
+type ProfileCreate = Pick<Schemas['ProfileCreate'], 'slot'> & Partial<Schemas['ProfileCreate']>;
 
 const PASSWORD = 'weir';
 const ROLE_PERMISSIONS: Record<string, Permission[]> = { viewer: ['view'], operator: ['view', 'operate'], admin: ['view', 'operate', 'administer', 'rollback'] };
@@ -174,6 +177,7 @@ const ROUTES: readonly Route[] = [
   ['POST', apiPath('/jobs/:id/cancel'), 'operate', operationRoute('cancel')],
   ['POST', apiPath('/jobs/:id/savepoints'), 'operate', operationRoute('savepoint')],
   ['POST', apiPath('/jobs/:id/checkpoints'), 'operate', operationRoute('checkpoint')],
+  ['POST', apiPath('/jobs/:id/profiles'), 'operate', withJob(async ({ installation, one, request }) => toResponse(takeProfile(installation, one, (await request.json()) as ProfileCreate), 202))],
   ['GET', apiPath('/jobs/:id/specs'), 'view', withJob(({ one, query }) => listResponse(one.specs, query, 'specs', ['number', 'DESC']))],
   ['GET', apiPath('/jobs/:id/specs/:id'), 'view', withJob(({ one, ids }) => {
     const spec = one.specs.find(({ number }) => number === Number(ids[1]));
@@ -266,6 +270,10 @@ const ROUTES: readonly Route[] = [
   ['GET', apiPath('/operations/:id'), 'view', ({ installation, ids }) => {
     const operation = installation.jobs.flatMap(({ operations }) => operations).find(({ id }) => id === Number(ids[0]));
     return operation ? Response.json(operation) : problem(404, 'no-operation', `Operation ${ids[0]} does not exist.`);
+  }],
+  ['GET', apiPath('/operations/:id/profile'), 'view', ({ installation, ids }) => {
+    const one = installation.jobs.find(({ operations }) => operations.some(({ id, state }) => id === Number(ids[0]) && state === 'SUCCEEDED'));
+    return one ? Response.json(profileOf(one)) : problem(404, 'no-profile', `Operation ${ids[0]} has no profile.`);
   }],
   ['GET', apiPath('/operations'), 'view', listAll('operations', ({ operations }) => operations)],
 ];

@@ -5,6 +5,7 @@ import { JOB_TEMPLATES } from './jobTemplates';
 import type { JobTemplate } from './model';
 import { addPlanHistory } from './planHistory';
 import { advancePlans } from './plans';
+import { advanceProfiles } from './profiles';
 import { advanceCompilation } from './specs';
 
 export class Installation extends JobSimulator {
@@ -21,6 +22,7 @@ export class Installation extends JobSimulator {
     for (const job of this.jobs) {
       advanceCompilation(this, job);
       advancePlans(this, job);
+      advanceProfiles(this, job);
     }
     super.advance(toMs);
   }

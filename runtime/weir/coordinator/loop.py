@@ -19,7 +19,7 @@ from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.errors import ProtocolError
 from weir.kernel.effects import DropSlot, Effect, Finish, JobOutcome, Report, ReportKind, Send
 from weir.kernel.job import JobMaster, JobPhase
-from weir.protocol.ids import Generation, SlotIncarnation
+from weir.protocol.ids import CommandId, Generation, SlotIncarnation, SlotIndex
 from weir.protocol.messages import (
     FromSlot,
     Heartbeat,
@@ -115,6 +115,9 @@ class Coordinator:
 
     def checkpoint(self) -> None:
         self.post(lambda master, now_ms: master.checkpoint(now_ms))
+
+    def profile(self, command: CommandId, slot: SlotIndex, seconds: int) -> None:
+        self.post(lambda master, now_ms: master.profile(command, slot, seconds, now_ms))
 
     def slot_ended_early(self, reason: str) -> None:
         self.post(lambda master, now_ms: master.on_slot_ended_early(reason, now_ms))
@@ -304,6 +307,8 @@ class Coordinator:
                 log.debug("checkpoint completed", checkpoint=report.checkpoint, took_ms=report.value_ms)
             case ReportKind.CHECKPOINT_TRIGGERED:
                 log.debug(report.kind, what=report.text, checkpoint=report.checkpoint)
+            case ReportKind.PROFILE_ENDED:
+                log.info("profile ended", problem=report.text or None)
 
 
 def _now_ms() -> int:

@@ -13,9 +13,10 @@ from typing import TypeAlias
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
 from weir.protocol.events import RecoveryStrategy
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
+from weir.protocol.ids import CheckpointId, CommandId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import ToSlot
+from weir.protocol.profiles import SlotProfile
 from weir.protocol.snapshots import Committable, JsonValue
 
 
@@ -151,6 +152,7 @@ class ReportKind(StrEnum):
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"
     CHECKPOINT_COMPLETED = "checkpoint_completed"
     CHECKPOINT_ABORTED = "checkpoint_aborted"
+    PROFILE_ENDED = "profile_ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,10 @@ class Report:
     """The slot that is replaced (REPLACING)."""
     strategy: RecoveryStrategy = RecoveryStrategy.FULL
     """The way in which the job has recovered (RECOVERED)."""
+    command: CommandId | None = None
+    """The command that requested the profile (PROFILE_ENDED)."""
+    profile: SlotProfile | None = None
+    """The profile (PROFILE_ENDED). If ``profile`` is None, ``text`` says why there is no profile."""
 
     @classmethod
     def starting(cls, generation: Generation, *, records: int) -> Report:
@@ -233,6 +239,10 @@ class Report:
     @classmethod
     def aborted(cls, checkpoint: CheckpointId, reason: str) -> Report:
         return cls(ReportKind.CHECKPOINT_ABORTED, reason, checkpoint=checkpoint)
+
+    @classmethod
+    def profile_ended(cls, command: CommandId, profile: SlotProfile | None, problem: str) -> Report:
+        return cls(ReportKind.PROFILE_ENDED, problem, command=command, profile=profile)
 
 
 StorageEffect: TypeAlias = AppendLog | WriteManifest | Prepare | Discover | Commit | DiscardOutput

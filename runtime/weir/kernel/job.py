@@ -43,6 +43,7 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
+from weir.kernel.profiles import Profiles
 from weir.kernel.replacement import Replacements
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
@@ -51,7 +52,7 @@ from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, Assignment, Spli
 from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.channel_state import EdgeChannels
 from weir.protocol.events import RecoveryStrategy
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
+from weir.protocol.ids import CheckpointId, CommandId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.manifest import AssignerState, CheckpointStatistics, count_finished
 from weir.protocol.messages import (
     Acknowledge,
@@ -64,6 +65,7 @@ from weir.protocol.messages import (
     Lease,
     NotifyCheckpointAborted,
     NotifyCheckpointPublished,
+    ProfileAnswer,
     Register,
     RequestSplit,
     Restoring,
@@ -108,6 +110,9 @@ If a slot fails in the phase DEPLOYING or RUNNING, the generation fails.
 """
 
 
+_ENDING = "The job is stopping."
+
+
 class JobMaster:
     """Call ``start`` once, then pass in events and results. Every method returns the effects to execute, in order.
 
@@ -137,6 +142,7 @@ class JobMaster:
         self._slots = SlotTable(graph.slots)
         self._deployment = Deployment(self._slots, graph, self._sources)
         self._replacements = Replacements()
+        self._profiles = Profiles(self._slots, required=graph.slots)
         self._heartbeats = HeartbeatMonitor(
             config.heartbeat_timeout_ms, stuck_timeout_ms=config.stuck_timeout_ms, call_timeout_ms=config.call_timeout_ms
         )
@@ -239,6 +245,12 @@ class JobMaster:
         """Like ``savepoint``. If a checkpoint and a savepoint are requested, one savepoint serves both requests."""
         return self._request(self._requested or CheckpointKind.MANUAL, now_ms)
 
+    def profile(self, command: CommandId, slot: SlotIndex, seconds: int, now_ms: int) -> list[Effect]:
+        """Take a profile of a slot. The request ends with a report of the kind PROFILE_ENDED."""
+        if self._ending is not None:
+            return [Report.profile_ended(command, None, _ENDING)]
+        return self._profiles.begin(command, slot, seconds, now_ms)
+
     def _request(self, kind: CheckpointKind, now_ms: int) -> list[Effect]:
         self._requested = kind if self._ending is None else None
         return self._trigger_requested(now_ms)
@@ -288,7 +300,9 @@ class JobMaster:
         if isinstance(message, StackSample):
             slot.on_sample(decode_sample(message.dump))
             return []
-        slot.turned_ms = now_ms  # The slot's loop sends all messages except heartbeats and samples.
+        if isinstance(message, ProfileAnswer):
+            return self._profiles.on_answer(slot, message)
+        slot.turned_ms = now_ms  # The slot's loop sends all messages except heartbeats, samples and profiles.
         if message.generation != self._generation:
             return []
         match message:
@@ -396,7 +410,7 @@ class JobMaster:
         """Call this method at least every 100 ms and at ``trigger_ms``, after passing all received messages to the job master."""
         if self._ending is not None:
             return []
-        effects = self._check_slots(now_ms)
+        effects = [*self._check_slots(now_ms), *self._profiles.check(now_ms)]
         waited_ms = now_ms - self._phase_since_ms
         match self._phase:
             case JobPhase.ALLOCATING:
@@ -863,6 +877,7 @@ class JobMaster:
         effects: list[Effect] = []
         if self._ending is None:
             effects += self._leave_running("the job is ending", now_ms)
+            effects += self._profiles.end_all(_ENDING)
             effects += [Send(slot.incarnation, Stop(finish.outcome)) for slot in self._slots]
         if self._ending is None or finish.outcome is JobOutcome.SUPERSEDED:
             self._ending = finish

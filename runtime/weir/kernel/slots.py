@@ -53,6 +53,8 @@ class Slot:
     index: SlotIndex | None = None
     """A slot keeps its index during a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
+    deployments: int = 0
+    """How often the slot was deployed."""
     progress_ms: int = 0
     """The time of the last progress: when the current deployment was sent to the slot, or when the slot last reported more
     restored bytes."""
@@ -227,6 +229,7 @@ class Deployment:
         for slot, restore in zip(allocated, restores, strict=True):
             assert slot.index is not None, f"slot {slot.incarnation} was not allocated"
             slot.move(SlotPhase.DEPLOYING)
+            slot.deployments += 1
             slot.progress_ms, slot.restored_bytes, slot.total_bytes = now_ms, 0, 0
             message = Deploy(
                 generation=generation,

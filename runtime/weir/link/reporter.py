@@ -16,6 +16,7 @@ from weir.protocol.events import (
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
+    ProfileEnded,
     Recovered,
     RunStateChanged,
     SubtasksAcknowledged,
@@ -131,6 +132,9 @@ class Reporter:
                 assert report.checkpoint is not None
                 self._pending = None
                 self._record(CheckpointFailed(report.checkpoint, report.text))
+            case ReportKind.PROFILE_ENDED:
+                assert report.command is not None
+                self._record(ProfileEnded(report.command, report.profile, report.text))
             case ReportKind.CHECKPOINT_COMPLETED:
                 self._pending = None
                 self._record(_completed(report))

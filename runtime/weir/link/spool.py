@@ -56,7 +56,8 @@ class Spool:
     returns milliseconds since 1970.
 
     Only metric samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which samples were
-    dropped. All other events are kept without a limit, because each event takes only a few hundred bytes.
+    dropped. All other events are kept without a limit, because each event takes only a few hundred bytes, and only
+    a user can request a profile, which takes up to a few hundred kilobytes.
     """
 
     def __init__(

@@ -14,8 +14,9 @@ from typing import TypeAlias, get_args
 
 from weir.errors import ProtocolError
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SubtaskId
+from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics
+from weir.protocol.profiles import SlotProfile
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 
@@ -175,7 +176,7 @@ class SamplesDropped:
 
 class CommandOutcome(StrEnum):
     ACCEPTED = "ACCEPTED"
-    """Accepted. The outcome follows in the events of the checkpoint or the run."""
+    """Accepted. The outcome follows in a later event, such as an event of the checkpoint or the run."""
     REFUSED = "REFUSED"
 
 
@@ -184,6 +185,16 @@ class CommandAnswered:
     command: CommandId
     outcome: CommandOutcome
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileEnded:
+    """The outcome of the accepted command ProfileSlot with the number ``command``. If ``profile`` is None, ``problem`` says in one or
+    more sentences why there is no profile."""
+
+    command: CommandId
+    profile: SlotProfile | None
+    problem: str = ""
 
 
 Event: TypeAlias = (
@@ -199,6 +210,7 @@ Event: TypeAlias = (
     | MetricsSampled
     | SamplesDropped
     | CommandAnswered
+    | ProfileEnded
 )
 
 
@@ -223,13 +235,21 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileSlot:
+    """Take a profile of ``seconds`` seconds of one slot."""
+
+    slot: SlotIndex
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownCommand:
     """A command that only a newer control plane knows. The driver refuses the command and reports its name."""
 
     name: str
 
 
-Command: TypeAlias = TakeSavepoint | TakeCheckpoint | Suspend | Cancel | UnknownCommand
+Command: TypeAlias = TakeSavepoint | TakeCheckpoint | Suspend | Cancel | ProfileSlot | UnknownCommand
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ import msgspec
 
 from weir.errors import ProtocolError
 from weir.protocol.channel_state import EdgeSnapshot
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, CommandId, Generation, OperatorUid, SlotIncarnation, SlotIndex, SubtaskId
+from weir.protocol.profiles import SlotProfile
 from weir.protocol.snapshots import JsonValue, OperatorSnapshot, Split, SubtaskSnapshot
 
 # ---- slot to coordinator ---------------------------------------------------------------------
@@ -164,6 +165,16 @@ class SlotMetrics:
     gauges: dict[str, JsonValue]
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileAnswer:
+    """The answer to TakeProfile, with the same ``command``. If ``profile`` is None, ``problem`` says in one or more sentences why the
+    slot has taken no profile."""
+
+    command: CommandId
+    profile: SlotProfile | None
+    problem: str = ""
+
+
 # ---- coordinator to slot ---------------------------------------------------------------------
 
 
@@ -261,6 +272,16 @@ class CancelSubtasks:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeProfile:
+    """Sample the stacks of all threads of the slot for ``seconds`` seconds, and then send ProfileAnswer. ``command`` is the number of
+    the user's command. If the slot is still taking an earlier profile, this profile replaces it, and the slot sends no answer for the
+    earlier one."""
+
+    command: CommandId
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
     """The answer to a heartbeat. Renews the lease. A slot stops if it receives no ``Lease`` for ``lease_ms``."""
 
@@ -287,6 +308,7 @@ FromSlot: TypeAlias = (
     | RequestSplit
     | Cancelled
     | SlotMetrics
+    | ProfileAnswer
 )
 ToSlot: TypeAlias = (
     Deploy
@@ -296,6 +318,7 @@ ToSlot: TypeAlias = (
     | NotifyCheckpointAborted
     | AssignSplit
     | CancelSubtasks
+    | TakeProfile
     | Lease
     | Stop
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from pyspark import InheritableThread
@@ -13,7 +14,15 @@ from weir.coordinator.loop import Coordinator
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
 from weir.errors import JobFailed
 from weir.kernel.effects import JobOutcome
-from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeCheckpoint, TakeSavepoint, UnknownCommand
+from weir.protocol.events import (
+    Cancel,
+    NumberedCommand,
+    ProfileSlot,
+    Suspend,
+    TakeCheckpoint,
+    TakeSavepoint,
+    UnknownCommand,
+)
 from weir.protocol.ids import OperatorUid
 
 
@@ -117,6 +126,8 @@ def command_action(coordinator: Coordinator, numbered: NumberedCommand) -> Calla
             return coordinator.suspend
         case Cancel():
             return coordinator.cancel
+        case ProfileSlot(slot, seconds):
+            return partial(coordinator.profile, numbered.id, slot, seconds)
         case UnknownCommand(name):
             return f"Unknown command {name}: this driver is older than the control plane."
         case _:

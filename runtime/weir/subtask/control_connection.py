@@ -25,6 +25,7 @@ from weir.protocol.messages import (
     NotifyCheckpointPublished,
     Register,
     Stop,
+    TakeProfile,
     ToSlot,
     decode_to_slot,
     encode,
@@ -56,8 +57,9 @@ class ControlConnection:
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
     contains the maximum time to connect, the maximum time until the loop reacts to Cancel or Stop, and the time between two
     heartbeats. The control thread calls ``supervise(now_ns, slow_cancel)`` about once per heartbeat. ``now_ns`` is the monotonic
-    time. If the loop is slow to answer a Cancel, ``slow_cancel`` is True in exactly one call of ``supervise``. ``end`` ends the
-    process, and returns only in tests.
+    time. If the loop is slow to answer a Cancel, ``slow_cancel`` is True in exactly one call of ``supervise``. The control thread
+    calls ``take_profile`` for each request for a profile, because the loop can be in a long step; ``take_profile`` must return at
+    once. ``end`` ends the process, and returns only in tests.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class ControlConnection:
         wake: Callable[[], None],
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
         supervise: Callable[[int, bool], None] = lambda now_ns, slow_cancel: None,
+        take_profile: Callable[[TakeProfile], None] = lambda request: None,
         end: Callable[[str], None] = exit_process,
     ) -> None:
         self._client = ControlClient(
@@ -87,6 +90,7 @@ class ControlConnection:
         self._lease_ms = lease_ms
         self._wake = wake
         self._supervise = supervise
+        self._take_profile = take_profile
         self._end = end
         self._inbox: deque[ToSlot] = deque()
         self._register: Register | None = None
@@ -185,6 +189,9 @@ class ControlConnection:
                 message = decode_to_slot(data)
                 if isinstance(message, Lease):
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
+                    return
+                if isinstance(message, TakeProfile):
+                    self._take_profile(message)
                     return
                 self._inbox.append(message)
                 # Append the message first, and set ``_unhandled_since_ns`` afterwards. If ``_unhandled_since_ns`` were set first, a call of

@@ -33,6 +33,7 @@ from weir.subtask.control_connection import ControlConnection, exit_process
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.environment import Done
 from weir.subtask.heartbeats import HeartbeatSender, StackSampler
+from weir.subtask.profiler import SlotProfiler
 from weir.subtask.program import JobProgram, edge_schema, load_code, warm_up
 from weir.subtask.settings import ProcessSettings, configure_logs
 from weir.subtask.slot import SlotRuntime
@@ -114,6 +115,8 @@ class SlotProcess:
             send=self.send_control,
         )
         opened.callback(self._sampler.close)
+        self._profiler = SlotProfiler(self.send_control)
+        opened.callback(self._profiler.close)
         self._control = ControlConnection(
             credentials,
             host=bootstrap.host,
@@ -124,6 +127,7 @@ class SlotProcess:
             wake=self._wakeup.wake,
             timeouts=settings.timeouts,
             supervise=self._sampler.check,
+            take_profile=self._profiler.start,
         )
         opened.callback(self._control.close)
         self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), spark_task.executor)

@@ -38,6 +38,7 @@ from weir.protocol.messages import (
     Stop,
     SubtaskEnded,
     SubtaskFailed,
+    TakeProfile,
     ToSlot,
     TriggerCheckpoint,
 )
@@ -121,8 +122,8 @@ class SlotRuntime:
             case Stop(reason):
                 self._drop_deployment()
                 self.stop_reason = reason
-            case Lease():
-                pass
+            case Lease() | TakeProfile():
+                pass  # the control thread handles these messages
             case Start() | TriggerCheckpoint() | NotifyCheckpointPublished() | NotifyCheckpointAborted() | AssignSplit():
                 deployment = self._deployment
                 if deployment is not None and not deployment.failed and message.generation == deployment.generation:

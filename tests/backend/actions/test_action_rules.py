@@ -50,7 +50,7 @@ def reasons(actions: list[ActionRead]) -> dict[Verb, str]:
     return {action.verb: action.reason for action in actions if action.reason is not None}
 
 
-ALWAYS = ["savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_without_state", "delete"]
+ALWAYS = ["savepoint", "checkpoint", "profile", "upgrade", "rescale", "restore", "start_without_state", "delete"]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,7 @@ def test_a_job_offers_only_verbs_that_have_an_effect(facts: JobActionFacts, offe
         (Verb.START, SUSPENDED, None),
         (Verb.SAVEPOINT, RUNNING, None),
         (Verb.SAVEPOINT, SUSPENDED, "Job 'flights' is not running. Start the job first."),
+        (Verb.PROFILE, SUSPENDED, "Job 'flights' is not running. Start the job first."),
         (
             Verb.CHECKPOINT,
             replace(RUNNING, run_state=RunState.RESTARTING),

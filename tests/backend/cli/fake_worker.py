@@ -37,6 +37,8 @@ from weir.protocol.events import (
     MetricsSampled,
     NumberedCommand,
     NumberedEvent,
+    ProfileEnded,
+    ProfileSlot,
     RunStateChanged,
     Suspend,
     TakeCheckpoint,
@@ -46,6 +48,7 @@ from weir.protocol.events import (
 )
 from weir.protocol.ids import CheckpointId, CommandId, EventNumber, Generation, SlotIndex
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir.protocol.profiles import ProfileFrame, SlotProfile, StackCount, ThreadProfile
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.job_manifests import service as job_manifests
 from weir_backend.jobs import repository as jobs
@@ -342,6 +345,17 @@ class Driver(threading.Thread):
                 self.end(DriverState.SUSPENDED)
             case Cancel():
                 self.end(DriverState.CANCELED)
+            case ProfileSlot(slot, seconds):
+                self.send(self._profile(command.id, slot, seconds))
+
+    @staticmethod
+    def _profile(command: CommandId, slot: SlotIndex, seconds: int) -> ProfileEnded:
+        if slot > 1:
+            return ProfileEnded(command, None, f"The job has no slot {slot}: its slots are 0 to 1.")
+        frames = (ProfileFrame("run", "weir/subtask/process.py", 217), ProfileFrame("parse", "flights.py", 12))
+        stacks = (StackCount((0, 1), 80 * seconds), StackCount((0,), 20 * seconds))
+        threads = (ThreadProfile("weir-loop", 900 * seconds, stacks),)
+        return ProfileEnded(command, SlotProfile(1_000 * seconds, 10, 100 * seconds, 0, frames, threads))
 
     def sample(self, *seconds: int) -> None:
         """Report 100 records per second at each of the times ``seconds``. The last time in ``seconds`` is the

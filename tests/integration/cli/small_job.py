@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,23 @@ def job(params: Params) -> Job:
     sums = read.key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
     sums.write(sinks.parquet(params.path("output")), uid="out")
     return job
+
+
+def with_function(params: Params) -> Job:
+    """Computes the same output as ``job``, with a Python function that takes about 0.5 ms for each row."""
+    job = Job("small")
+    read = job.read(sources.parquet(params.path("input"), rate=params.int("rate", 0) or None), uid="numbers")
+    slow = read.map(burn_cpu, schema={"key": int, "number": int}, uid="burn")
+    sums = slow.key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
+    sums.write(sinks.parquet(params.path("output")), uid="out")
+    return job
+
+
+def burn_cpu(row: dict[str, Any]) -> dict[str, Any]:
+    until_s = time.perf_counter() + 0.0005
+    while time.perf_counter() < until_s:
+        pass
+    return {"key": row["key"], "number": row["number"]}
 
 
 def failing(params: Params) -> Job:

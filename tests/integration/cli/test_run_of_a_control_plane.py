@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,12 +28,16 @@ from weir.protocol.events import (
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
+    ProfileEnded,
+    ProfileSlot,
     Recovered,
     RunStateChanged,
     SubtasksAcknowledged,
     Suspend,
     TakeSavepoint,
 )
+from weir.protocol.ids import CommandId, SlotIndex
+from weir.protocol.profiles import collapsed_stacks
 
 pytestmark = pytest.mark.spark
 
@@ -43,8 +48,8 @@ def plane() -> Iterator[ControlPlane]:
         yield made
 
 
-def command(root: Path, *more: str) -> list[str]:
-    return [str(WEIR), "run", *arguments(root), "--interval", "200ms", "--quiet", *more]
+def command(root: Path, *more: str, function: str = "job") -> list[str]:
+    return [str(WEIR), "run", *arguments(root, function=function), "--interval", "200ms", "--quiet", *more]
 
 
 def environment(root: Path, plane: ControlPlane) -> dict[str, str]:
@@ -80,7 +85,8 @@ def slots_of(driver: int) -> list[psutil.Process]:
 
 
 def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh: Path, plane: ControlPlane) -> None:
-    with subprocess.Popen(command(fresh, "--set", "rate=200"), env=environment(fresh, plane)) as running:
+    function = "with_function"
+    with subprocess.Popen(command(fresh, "--set", "rate=200", function=function), env=environment(fresh, plane)) as running:
         try:
             plane.wait_for(lambda seen: len(completed(seen)) >= 2)
             environments = environments_below(running.pid)
@@ -95,6 +101,9 @@ def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh:
                 assert running.poll() is None
             plane.down = False
             plane.wait_for(lambda seen: completed(seen)[-1].checkpoint >= last_reported + 5)
+
+            profiles = [plane.command(ProfileSlot(SlotIndex(slot), 2)) for slot in (0, 0, 7)]
+            plane.wait_for(lambda seen: len(ended_profiles(seen)) == len(profiles))
 
             savepoint, suspend = plane.command(TakeSavepoint()), None
             plane.wait_for(lambda seen: any(one.trigger == "savepoint" for one in completed(seen)))
@@ -111,20 +120,40 @@ def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh:
     assert states(seen)[-1] is DriverState.SUSPENDED
     assert len([event for event in seen if isinstance(event, FailureOccurred)]) >= 1
     answers = [event for event in seen if isinstance(event, CommandAnswered)]
-    assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (savepoint, suspend)]
+    assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (*profiles, savepoint, suspend)]
     assert [one.checkpoint for one in completed(seen)] == ids(fresh), (
         "the driver has reported exactly the checkpoints in the job log"
     )
     assert [one.checkpoint for one in completed(seen) if one.trigger == "savepoint"]
+    check_profiles(ended_profiles(seen), profiles)
     last = completed(seen)[-1]
     (triggered,) = [event for event in seen if isinstance(event, CheckpointTriggered) and event.checkpoint == last.checkpoint]
     acknowledged = [event for event in seen if isinstance(event, SubtasksAcknowledged) and event.checkpoint == last.checkpoint]
     assert triggered.subtasks == sum(len(event.subtasks) for event in acknowledged) == len(last.subtasks)
     assert any(isinstance(event, MetricsSampled) for event in seen)
 
-    resumed = weir(*command(fresh, "--resume")[1:])
+    resumed = weir(*command(fresh, "--resume", function=function)[1:])
     assert resumed.code == 0
     assert totals(fresh / "output") == expected_totals()
+
+
+def ended_profiles(seen: list[Event]) -> dict[CommandId, ProfileEnded]:
+    return {event.command: event for event in seen if isinstance(event, ProfileEnded)}
+
+
+def check_profiles(ended: dict[CommandId, ProfileEnded], commands: list[CommandId]) -> None:
+    """Check that the first profile contains the user function, and that the reasons for the two refused profiles are correct."""
+    taken, second, unknown = (ended[command] for command in commands)
+    assert second.problem == "Slot 0 is already taking a profile. Retry when that profile has ended."
+    assert unknown.problem.startswith("The job has no slot 7: its slots are 0 to ")
+    profile = taken.profile
+    assert profile is not None, taken.problem
+    assert (profile.samples, profile.dropped_samples) == (200, 0)
+    user_code = [one for one in collapsed_stacks(profile) if "burn_cpu" in one]
+    assert any(
+        re.match(r"weir-loop;.*weir/subtask/slot\.py:\d+\);.*;burn_cpu \([^;]*small_job\.py:\d+\)", one) for one in user_code
+    ), user_code
+    assert next(thread for thread in profile.threads if thread.name == "weir-loop").cpu_ms
 
 
 def test_a_fenced_run_stops_without_another_checkpoint(fresh: Path, plane: ControlPlane) -> None:

@@ -32,7 +32,7 @@ from weir.kernel.effects import (
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
 from weir.kernel.split_assigner import SLOW_MS, UNASSIGNED_MAX, SplitList
 from weir.protocol.events import RecoveryStrategy
-from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
 from weir.protocol.manifest import AssignerState, CheckpointStatistics
 from weir.protocol.messages import (
     Acknowledge,
@@ -47,6 +47,7 @@ from weir.protocol.messages import (
     Lease,
     NotifyCheckpointAborted,
     NotifyCheckpointPublished,
+    ProfileAnswer,
     RequestSplit,
     Restoring,
     StackSample,
@@ -54,6 +55,7 @@ from weir.protocol.messages import (
     Stop,
     SubtaskEnded,
     SubtaskFailed,
+    TakeProfile,
     TriggerCheckpoint,
 )
 from weir.protocol.snapshots import Split
@@ -1047,3 +1049,33 @@ def test_replacements_count_as_restarts() -> None:
         job.receive(slot + 2, Deployed(ONE), 200)
     (finish,) = only(Finish, lose(job, 4, 200))
     assert finish.reason.startswith("failed after 2 restarts without a completed checkpoint")
+
+
+# ---- profiles --------------------------------------------------------------------------------------------
+
+
+def ended_profiles(effects: Sequence[Effect]) -> list[tuple[int | None, str]]:
+    """Return the command and the problem of each profile that ended."""
+    return [(report.command, report.text) for report in only(Report, effects) if report.kind is ReportKind.PROFILE_ENDED]
+
+
+def test_a_profile_of_a_slot_ends_with_its_answer() -> None:
+    job = Job().running()
+    assert sent(TakeProfile, job.master.profile(CommandId(7), SlotIndex(1), 10, 0)) == [TakeProfile(CommandId(7), 10)]
+    assert ended_profiles(job.receive(1, ProfileAnswer(CommandId(7), None, "The profiler failed."))) == [
+        (7, "The profiler failed.")
+    ]
+
+
+def test_a_profile_of_a_lost_slot_ends_at_the_next_tick() -> None:
+    job = Job().running()
+    job.master.profile(CommandId(7), SlotIndex(1), 10, 0)
+    job.observe(job.master.on_slot_lost(register(1).incarnation, "connection reset", 10))
+    assert ended_profiles(job.master.tick(20)) == [(7, "Slot 1 was lost during the profile. Retry when the job is running.")]
+
+
+def test_a_job_that_stops_ends_its_profiles_and_takes_no_further_profile() -> None:
+    job = Job().running()
+    job.master.profile(CommandId(7), SlotIndex(1), 10, 0)
+    assert ended_profiles(job.master.cancel(10)) == [(7, "The job is stopping.")]
+    assert ended_profiles(job.master.profile(CommandId(8), SlotIndex(1), 10, 20)) == [(8, "The job is stopping.")]

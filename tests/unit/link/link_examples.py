@@ -16,6 +16,8 @@ from weir.protocol.events import (
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
+    ProfileEnded,
+    ProfileSlot,
     Recovered,
     RunStateChanged,
     SamplesDropped,
@@ -27,6 +29,7 @@ from weir.protocol.events import (
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
+from weir.protocol.profiles import ProfileFrame, SlotProfile, StackCount, ThreadProfile
 from weir.protocol.snapshots import SubtaskStatistics
 
 ONE, SEVEN = Generation(1), CheckpointId(7)
@@ -47,9 +50,21 @@ EVENTS: tuple[Event, ...] = (
     SamplesDropped(3, 1_000, 2_000),
     WarningReported(Generation(1), "Sink 'out' could not revoke 3 records."),
     CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
+    ProfileEnded(
+        CommandId(4),
+        SlotProfile(
+            10_000,
+            10,
+            1_000,
+            3,
+            (ProfileFrame("parse", "flights.py", 12),),
+            (ThreadProfile("weir-loop", 9_800, (StackCount((0,), 997),)),),
+        ),
+    ),
+    ProfileEnded(CommandId(5), None, "The job is stopping."),
 )
 
-COMMANDS: tuple[Command, ...] = (TakeSavepoint(), TakeCheckpoint(), Suspend(), Cancel())
+COMMANDS: tuple[Command, ...] = (TakeSavepoint(), TakeCheckpoint(), Suspend(), Cancel(), ProfileSlot(SlotIndex(3), 10))
 
 
 def sample(records: int = 0) -> MetricsSampled:

@@ -16,15 +16,17 @@ from weir.protocol.events import (
     FailureOccurred,
     GraphDeployed,
     MetricsSampled,
+    ProfileEnded,
     Recovered,
     RecoveryStrategy,
     RunStateChanged,
     SubtasksAcknowledged,
     WarningReported,
 )
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
+from weir.protocol.ids import CheckpointId, CommandId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.manifest import CheckpointStatistics
 from weir.protocol.messages import Acknowledge, Restoring, SlotMetrics, SubtaskMetrics
+from weir.protocol.profiles import SlotProfile
 from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 
 ONE, TWO, SEVEN = Generation(1), Generation(2), CheckpointId(7)
@@ -229,3 +231,13 @@ def test_each_call_of_the_reporter_records_exactly_one_event(recorder: Recorder)
     report: Report = Report.triggered(SEVEN, CheckpointKind.PERIODIC)
     recorder.reporter.on_report(report)
     assert len(recorder.new_events()) == 1
+
+
+def test_the_end_of_a_profile_is_reported_with_the_number_of_its_command(recorder: Recorder) -> None:
+    profile = SlotProfile(10_000, 10, 1_000, 0, (), ())
+    recorder.reporter.on_report(Report.profile_ended(CommandId(3), profile, ""))
+    recorder.reporter.on_report(Report.profile_ended(CommandId(4), None, "The job is stopping."))
+    assert recorder.new_events() == [
+        ProfileEnded(CommandId(3), profile),
+        ProfileEnded(CommandId(4), None, "The job is stopping."),
+    ]

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from weir.kernel.config import Timeouts
-from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation
+from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIncarnation
 from weir.protocol.messages import (
     CancelSubtasks,
     Lease,
     NotifyCheckpointPublished,
     Register,
+    TakeProfile,
     ToSlot,
     TriggerCheckpoint,
     encode,
@@ -70,10 +71,11 @@ def new_connection(
     lease_ms: int = 60_000,
     supervise: Callable[[int, bool], None] = lambda now_ns, slow_cancel: None,
     wake: Callable[[], None] = lambda: None,
+    take_profile: Callable[[TakeProfile], None] = lambda request: None,
 ) -> ControlConnection:
     return ControlConnection(
         CREDENTIALS, host="127.0.0.1", port=coordinator.server.port, run=1, incarnation=ME, lease_ms=lease_ms,
-        wake=wake, supervise=supervise, end=ended.put,
+        wake=wake, supervise=supervise, take_profile=take_profile, end=ended.put,
     )  # fmt: skip
 
 
@@ -187,3 +189,16 @@ def test_a_slot_that_cannot_connect_within_the_connect_timeout_does_not_start() 
 
 def test_a_connection_that_was_never_started_can_be_closed(coordinator: Coordinator) -> None:
     new_connection(coordinator, queue.Queue()).close()
+
+
+def test_a_request_for_a_profile_is_handled_while_the_loop_is_in_a_long_step(coordinator: Coordinator) -> None:
+    """The loop never calls ``receive``."""
+    ended: queue.Queue[str] = queue.Queue()
+    requests: queue.Queue[TakeProfile] = queue.Queue()
+    wanted = TakeProfile(CommandId(7), 10)
+    coordinator.answer = lambda peer: coordinator.server.send(peer, encode(wanted))
+    control = new_connection(coordinator, ended, take_profile=requests.put)
+    control.start(register())
+    assert requests.get(timeout=WAIT_S) == wanted
+    control.close()
+    assert control.receive() == []

@@ -14,6 +14,7 @@ export const TABS: readonly JobTab[] = [
   { path: '', label: 'Overview', Content: lazy(() => import('./overview')) },
   { path: 'checkpoints', label: 'Checkpoints', Content: lazy(() => import('./checkpoints')) },
   { path: 'backpressure', label: 'Backpressure & alignment', Content: lazy(() => import('./backpressure')) },
+  { path: 'profiler', label: 'Profiler', Content: lazy(() => import('./profiler')) },
   { path: 'recovery', label: 'Recovery', nested: true, Content: lazy(() => import('./recovery')) },
   { path: 'exceptions', label: 'Exceptions', Content: lazy(() => import('./exceptions')) },
   { path: 'logs', label: 'Logs', Content: lazy(() => import('./logs')) },

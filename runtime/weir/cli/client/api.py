@@ -99,8 +99,8 @@ class ApiClient:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
 
     def verb(self, job_id: int, verb: str, body: Mapping[str, Any] | None = None) -> OperationRead:
-        """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints`` or ``checkpoints``. Only ``start``
-        accepts a ``body``."""
+        """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints``, ``checkpoints`` or ``profiles``.
+        Only ``start`` and ``profiles`` accept a ``body``."""
         return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}", body))
 
     def apply_manifest(self, name: str, manifest: Mapping[str, Any], *, dry_run: bool, wait_s: float) -> ManifestResultRead:
@@ -141,6 +141,10 @@ class ApiClient:
         if after_steps is not None:
             params["after_steps"] = after_steps
         return cast(OperationRead, self.http.request("GET", f"/operations/{operation_id}", params=params).json())
+
+    def profile(self, operation_id: int) -> dict[str, Any]:
+        """Return the profile that an operation of the kind ``profile`` has taken."""
+        return cast("dict[str, Any]", self._get(f"/operations/{operation_id}/profile"))
 
     def operations(self, job_id: int | None, limit: int) -> list[OperationRead]:
         """Newest first."""

@@ -1,13 +1,16 @@
 import CloseIcon from '@mui/icons-material/Close';
-import { Box, IconButton, Typography } from '@mui/material';
+import { Box, IconButton, Link, Typography } from '@mui/material';
 import { memo, useCallback, useId } from 'react';
+import { Link as RouterLink } from 'react-router-dom';
 
 import { bytes, percent, perSecond } from '../../../format';
 import { LongTable, type Column } from '../../../shared/LongTable';
 import { StateChip } from '../../../shared/StateChip';
 import { useFocusHandoff } from '../../../shared/useFocusHandoff';
+import { useCan } from '../../../auth/permissions';
 import type { ChainMetrics, SubtaskMetrics } from './graph/chainMetrics';
 import { chainTitle, operatorSubtitle, type Chain } from '../physicalGraph';
+import { useJob } from '../useJob';
 import { NARROW_WINDOW } from './graph/graphTheme';
 import { useWavefront } from './wavefront/wavefrontSource';
 import { chainSteps, STEPS, type Step } from './wavefront/wavefront';
@@ -49,12 +52,25 @@ export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics:
           </li>
         ))}
       </Box>
+      <ProfileLink slot={metrics?.busiest?.index ?? null} />
       <Times />
       <Box sx={{ '& [role=row] > [role]': { px: 0.75, py: '3px', fontSize: '0.76rem' } }}>
         <LongTable columns={COLUMNS}>
           {Array.from({ length: chain.parallelism }, (_, index) => <Subtask key={index} index={index} of={metrics?.subtasks[index]} step={STEPS[Number(steps[index] ?? NaN)]} />)}
         </LongTable>
       </Box>
+    </Box>
+  );
+}
+
+/** A link to the profiler. `slot` is the index of the busiest subtask, because slot N runs the subtasks with the index N. */
+function ProfileLink({ slot }: { slot: number | null }) {
+  const { id } = useJob();
+  const mayOperate = useCan('operate');
+  if (!mayOperate || slot === null) return null;
+  return (
+    <Box sx={{ px: 1.5, pb: 0.5 }}>
+      <Link component={RouterLink} to={`/jobs/${id}/profiler?slot=${slot}`} underline="always">Profile slot {slot}, which runs the busiest subtask</Link>
     </Box>
   );
 }

@@ -56,6 +56,16 @@ describe('the overview of a job', () => {
     expect(await screen.findByRole('complementary', { name: 'by_carrier' })).toBeVisible();
   });
 
+  it('links to the profiler with the slot of the busiest subtask', async () => {
+    const { user } = await renderJob(1, '', { as: 'operator' });
+    fireEvent.click(await node(/^flights → parse → late, /));
+    const link = await screen.findByRole('link', { name: /^Profile slot \d, which runs the busiest subtask$/ });
+    const slot = /\d/.exec(link.textContent)![0];
+    expect(link).toHaveAttribute('href', `/jobs/1/profiler?slot=${slot}`);
+    await user.click(link);
+    expect(await screen.findByRole('combobox', { name: 'Slot' })).toHaveTextContent(slot);
+  });
+
   it('says that no operator matches', async () => {
     const { user } = await renderJob(1);
     await node(/^by_carrier, /);
