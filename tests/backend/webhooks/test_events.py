@@ -205,6 +205,27 @@ def test_no_event_is_sent_to_pagerduty_without_the_routing_key(
     assert target.received == [] and "WEIR_WEBHOOK_KEY_MISSING" in str(found.problem)
 
 
+@pytest.mark.parametrize("format", WebhookFormat)
+def test_a_test_message_has_the_format_of_the_webhook(
+    scenario: AlertScenario,
+    target: Receiver,
+    client: TestClient,
+    login: Login,
+    format: WebhookFormat,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WEIR_WEBHOOK_KEY_PD", ROUTING_KEY)
+    hook = scenario.webhook(target.url, format=format, events=["plans"], secret_reference="env:WEIR_WEBHOOK_KEY_PD")
+    client.post(f"/api/v1/webhooks/{hook}/test", headers=login(Role.ADMIN))
+    deliver(scenario)
+    [message] = target.bodies()
+    field = {"weir": "type", "slack": "blocks", "teams": "attachments", "pagerduty": "event_action"}[format.value]
+    assert field in message and "Weir: webhook 'ops' works" in str(message)
+    assert [one.state.value for one in scenario.deliveries()] == ["DELIVERED"]
+    if format is WebhookFormat.PAGERDUTY:
+        assert (message["event_action"], message["payload"]["severity"]) == ("trigger", "info")
+
+
 @pytest.mark.parametrize(
     ("public_url", "ui_url"),
     [
