@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -127,6 +129,16 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(one.strip() for one in value.split(",") if one.strip()) if isinstance(value, str) else value
+
+    @property
+    def ui_url(self) -> str | None:
+        """The address of the web UI for links in messages, without a slash at the end. None if ``public_url`` is a loopback address, which leads
+        to different hosts for different users."""
+        host = (self.public_url.host or "").strip("[]")
+        with suppress(ValueError):  # the host is a name
+            if ip_address(host).is_loopback:
+                return None
+        return None if host == "localhost" else str(self.public_url).rstrip("/")
 
     @property
     def sqlalchemy_url(self) -> str:

@@ -15,7 +15,7 @@ from weir_backend.kit.audit import audit, audit_changes
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.tasks import Tasks
-from weir_backend.models import Alert, AlertKind, AlertRule
+from weir_backend.models import Alert, AlertKind, AlertRule, WebhookEvent
 from weir_backend.webhooks import repository as webhooks
 
 RULES_MAX = 500
@@ -100,8 +100,17 @@ def get_alert(session: Session, alert_id: int) -> Alert:
 
 
 def _check_webhook(session: Session, webhook_id: int | None) -> None:
-    if webhook_id is not None and webhooks.find_webhook(session, webhook_id) is None:
+    if webhook_id is None:
+        return
+    webhook = webhooks.find_webhook(session, webhook_id)
+    if webhook is None:
         raise Invalid("no-webhook", f"webhook_id: webhook {webhook_id} does not exist.", "Ask an administrator for a webhook.")
+    if WebhookEvent.ALERTS.value not in webhook.events:
+        raise Invalid(
+            "no-alerts",
+            f"webhook_id: webhook '{webhook.name}' does not receive alerts.",
+            "Choose a webhook that receives alerts.",
+        )
 
 
 def _as_audited(rule: AlertRule) -> dict[str, Any]:

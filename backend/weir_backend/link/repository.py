@@ -31,6 +31,7 @@ from weir_backend.link.changes import Changes, CheckpointRow, CommandRow, Failur
 from weir_backend.link.projection import FULFILLED_COMMANDS, SAVEPOINT_TRIGGERS
 from weir_backend.models import Checkpoint, CheckpointState, Command, Failure, Job, Operation, Run, RunState
 from weir_backend.runs.repository import store_graph
+from weir_backend.webhooks import outbox
 
 COMMANDS_MAX = 100
 """The largest number of commands in one response."""
@@ -272,6 +273,8 @@ def _end_operations(session: Session, ends: Sequence[OperationEnd], moment: date
             .where(_OPERATIONS.c.id == end.operation_id, _OPERATIONS.c.ended_at.is_(None))
             .values(state=end.state, result=end.result, problem=end.problem, profile=end.profile, ended_at=moment)
         )
+    if ends:
+        outbox.add_ended_operations(session, [end.operation_id for end in ends])
 
 
 def _copy(session: Session, statement: LiteralString, rows: Sequence[tuple[Any, ...]]) -> None:

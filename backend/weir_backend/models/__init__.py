@@ -13,6 +13,8 @@ from weir_backend.models.alerts import (
     DeliveryState,
     MessageKind,
     Webhook,
+    WebhookEvent,
+    WebhookFormat,
 )
 from weir_backend.models.base import Base
 from weir_backend.models.checkpoints import Checkpoint, CheckpointPin, CheckpointState, PinHolder, Verification

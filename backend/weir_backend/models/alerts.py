@@ -31,13 +31,43 @@ class AlertState(StrEnum):
     RESOLVED = "RESOLVED"
 
 
+class WebhookFormat(StrEnum):
+    """The format of the messages to a webhook."""
+
+    WEIR = "weir"
+    """The JSON body that docs/control-plane.md documents."""
+    SLACK = "slack"
+    """An incoming webhook of Slack."""
+    TEAMS = "teams"
+    """A workflow of Microsoft Teams that is triggered by a webhook request."""
+    PAGERDUTY = "pagerduty"
+    """The Events API v2 of PagerDuty."""
+
+
+class WebhookEvent(StrEnum):
+    """A group of events that a webhook can receive."""
+
+    ALERTS = "alerts"
+    """An alert fires or is resolved. The webhook receives the alerts of the rules that name it."""
+    OPERATIONS = "operations"
+    """An operation of a job succeeds or fails. Operations that apply a plan belong to PLANS, and superseded operations cause no message."""
+    PLANS = "plans"
+    """A plan is proposed, approved, applied or discarded, or fails."""
+
+
 class MessageKind(StrEnum):
-    """What a message to a webhook reports."""
+    """What a message to a webhook reports about its alert, operation or plan."""
 
     FIRING = "FIRING"
     RESOLVED = "RESOLVED"
     TEST = "TEST"
-    """A test message. A test message belongs to no alert, and Weir makes only one attempt to deliver it."""
+    """A test message. A test message belongs to no alert, operation or plan, and Weir makes only one attempt to deliver it."""
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    PROPOSED = "PROPOSED"
+    APPROVED = "APPROVED"
+    APPLIED = "APPLIED"
+    DISCARDED = "DISCARDED"
 
 
 class DeliveryState(StrEnum):
@@ -47,7 +77,8 @@ class DeliveryState(StrEnum):
 
 
 class Webhook(Base):
-    """``secret_reference`` names the environment variable or the file from which workers read the signing key."""
+    """``secret_reference`` names the environment variable or the file from which workers read the signing key or, if the format is PAGERDUTY, the
+    routing key."""
 
     __tablename__ = "webhooks"
 
@@ -55,6 +86,9 @@ class Webhook(Base):
     name: Mapped[str] = mapped_column(String(100), unique=True)
     url: Mapped[str]
     secret_reference: Mapped[str | None]
+    format: Mapped[WebhookFormat] = mapped_column(word(WebhookFormat, "format"), server_default=text("'weir'"))
+    events: Mapped[list[Any]] = mapped_column(server_default=text("'[\"alerts\"]'"))
+    """The values of the ``WebhookEvent`` groups that the webhook receives, in the order of ``WebhookEvent``."""
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
     """No worker claims the webhook before ``not_before``. A worker sets ``not_before`` when it claims the webhook, and again after a message to the
@@ -110,11 +144,14 @@ class Alert(Base):
 
 
 class Delivery(Base):
-    """A message to a webhook. The delivery is pending until the message is delivered or the retries are exhausted."""
+    """A message to a webhook about an alert, an operation or a plan. At most one of ``alert_id``, ``operation_id`` and ``plan_id`` is set; a test
+    message has none of them. The delivery is pending until the message is delivered or the retries are exhausted."""
 
     __tablename__ = "deliveries"
     __table_args__ = (
         UniqueConstraint("alert_id", "webhook_id", "message_kind"),
+        UniqueConstraint("operation_id", "webhook_id"),
+        UniqueConstraint("plan_id", "webhook_id", "message_kind"),
         Index("ix_deliveries_open", "webhook_id", "next_try_at", postgresql_where=text("ended_at IS NULL")),
         Index(None, "webhook_id", "id"),
     )
@@ -124,7 +161,8 @@ class Delivery(Base):
     """Identifies the message to receivers. The id is random, because a database that was restored from a backup would assign consecutive ids
     again."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
-    """None for a test message."""
+    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id", ondelete="CASCADE"))
+    plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="CASCADE"))
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
     message_kind: Mapped[MessageKind] = mapped_column(word(MessageKind, "message_kind"))
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))

@@ -18,6 +18,7 @@ from weir_backend.models import Job, Operation, OperationKind, OperationState
 from weir_backend.operations import repository
 from weir_backend.operations.lifecycle import ENDING, LEGAL, SETS_DESIRED_STATE, TO_RUN, OperationOutcome, timeout_of
 from weir_backend.runs import repository as runs
+from weir_backend.webhooks import outbox
 
 PROFILES_KEPT_MAX = 20
 """The number of profiles that Weir keeps for each job. Weir also deletes a profile with its operation."""
@@ -89,7 +90,7 @@ def end(operation: Operation, outcome: OperationOutcome) -> None:
 
 
 def end_and_record(session: Session, job: Job, operation: Operation, outcome: OperationOutcome) -> None:
-    """End an operation and record an event with the outcome. Do nothing if the operation has ended already."""
+    """End an operation, record an event with the outcome, and notify webhooks. Do nothing if the operation has ended already."""
     if operation.ended_at is None:
         end(operation, outcome)
         fields: dict[str, Any] = {
@@ -99,6 +100,7 @@ def end_and_record(session: Session, job: Job, operation: Operation, outcome: Op
             "problem": outcome.problem,
         }
         record_event(session, job, "OperationEnded", **fields)
+        outbox.add_ended_operations(session, [operation.id])
 
 
 def move(operation: Operation, state: OperationState) -> None:

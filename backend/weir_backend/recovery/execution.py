@@ -13,6 +13,7 @@ from weir_backend.kit.tasks import Tasks
 from weir_backend.models import (
     DesiredState,
     Job,
+    MessageKind,
     Operation,
     OperationState,
     PinHolder,
@@ -27,6 +28,7 @@ from weir_backend.recovery import repository
 from weir_backend.recovery.decisions import LEGAL
 from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
+from weir_backend.webhooks import outbox
 
 UNDOABLE_PLANS_MAX = 5
 """The maximum number of plans that users can undo while the job is running. Users can undo only the newest plans of the job. The number of
@@ -89,6 +91,7 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
     _end_operation(session, plan, OperationOutcome(OperationState.SUCCEEDED, result=result))
     touch(job)
     record_event(session, job, "PlanApplied", plan=plan.id)
+    outbox.add_plan(session, plan, MessageKind.APPLIED)
 
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
@@ -110,6 +113,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
     _end_operation(session, plan, OperationOutcome(OperationState.FAILED, problem=problem))
     touch(job)
     record_event(session, job, "PlanFailed", plan=plan.id, problem=problem)
+    outbox.add_plan(session, plan, MessageKind.FAILED)
 
 
 def _add_step(session: Session, plan: RecoveryPlan, text: str) -> None:

@@ -35,6 +35,7 @@ from weir_backend.models import (
     DesiredState,
     Graph,
     Job,
+    MessageKind,
     Operation,
     OperationKind,
     PinHolder,
@@ -66,6 +67,7 @@ from weir_backend.recovery.start_point import restores_from_storage, revokes_out
 from weir_backend.runs import repository as runs
 from weir_backend.runs.service import checkpoint_directory
 from weir_backend.settings import Settings
+from weir_backend.webhooks import outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, 
     session.add(plan)
     session.flush()
     record_event(session, job, "PlanProposed", plan=plan.id, plan_kind=plan.kind.value, by=caller.name)
+    outbox.add_plan(session, plan, MessageKind.PROPOSED)
     audit(session, caller, "propose", "plan", plan.id, after={"job": job.name, "request": plan.request})
     enqueue_after_commit(session, tasks, INSPECT, plan.id)
     return plan
@@ -335,6 +338,7 @@ def approve(session: Session, settings: Settings, caller: Caller, plan_id: int, 
         return plan  # this request repeats an earlier request
     plan.state, plan.approved_by, plan.approved_at = PlanState.APPROVED, caller.user_id, now()
     record_event(session, job, "PlanApproved", plan=plan.id, by=caller.name)
+    outbox.add_plan(session, plan, MessageKind.APPROVED)
     after = {"job": job.name, "digest": digest, "proposed_by": plan.created_by}
     audit(session, caller, "approve", "plan", plan.id, after=after)
     return plan
@@ -371,6 +375,7 @@ def discard(session: Session, settings: Settings, caller: Caller, plan_id: int) 
     _refuse(session, settings, caller, job, plan, Verb.DISCARD)
     plan.state, plan.ended_at = PlanState.DISCARDED, now()
     record_event(session, job, "PlanDiscarded", plan=plan.id, by=caller.name)
+    outbox.add_plan(session, plan, MessageKind.DISCARDED)
     audit(session, caller, "discard", "plan", plan.id, after={"job": job.name})
     return plan
 

@@ -27,7 +27,7 @@ def _shown(webhook: Webhook, caller: Caller) -> WebhookRead:
 
 @router.get("", operation_id="list_webhooks")
 def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[WebhookRead]:
-    """List webhooks. Filters: `id`, `name` (a part of it), `enabled`."""
+    """List webhooks. Filters: `id`, `name` (a part of it), `enabled`, `format`."""
     rows = page(session, select(Webhook), wanted, repository.WEBHOOKS, response, unit="webhooks")
     return [_shown(webhook, caller) for webhook in rows]
 
@@ -83,7 +83,7 @@ def test(
 def deliveries(
     webhook_id: Id, session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller
 ) -> Sequence[Delivery]:
-    """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `message_kind`, `state`."""
+    """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `operation_id`, `plan_id`, `message_kind`, `state`."""
     service.get(session, webhook_id)
     return page(session, repository.deliveries_of(webhook_id), wanted, repository.DELIVERIES, response, unit="deliveries")
 

@@ -1,8 +1,8 @@
-"""The outbox of messages to webhooks. A message about an alert is stored in the transaction that stores the alert. After the commit, a
-worker sends the message at least once.
+"""The outbox of messages to webhooks. A message about an alert, an operation or a plan is stored in the transaction that changes the alert,
+operation or plan. After the commit, a worker sends the message at least once.
 
 A worker claims a webhook for a limited time. Until the claim ends, no other worker sends messages to the webhook, so a slow receiver occupies at
-most one worker. The messages about one alert arrive in order. The order of messages about different alerts is not guaranteed, because the worker
+most one worker. The messages about one alert or plan arrive in order. The order of other messages is not guaranteed, because the worker
 sends a message again later if its delivery has failed. The worker claims a message, sends the message without holding a lock, and records the
 outcome. If the worker dies before it has recorded the outcome, another worker sends the message again after the claim has expired. Receivers
 recognize a repeated message by its id.
@@ -10,8 +10,8 @@ recognize a repeated message by its id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -22,8 +22,21 @@ from sqlalchemy.orm import Session
 from weir_backend.jobs.event_log import record_event
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
-from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageKind, Webhook
-from weir_backend.webhooks import repository
+from weir_backend.models import (
+    Alert,
+    AlertKind,
+    Delivery,
+    DeliveryState,
+    Job,
+    MessageKind,
+    Operation,
+    RecoveryPlan,
+    User,
+    WebhookFormat,
+)
+from weir_backend.webhooks import message_formats, repository
+from weir_backend.webhooks.message_formats import Notification, Severity
+from weir_backend.webhooks.repository import DueDelivery
 
 log = structlog.get_logger(__name__)
 CLAIM_DURATION = timedelta(minutes=2)
@@ -35,14 +48,15 @@ PROBLEM_CHARACTERS_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class WebhookMessage:
-    """A message to send. ``_body`` builds the ``body``."""
+    """A message to send. If the format is PAGERDUTY, the worker adds the routing key to the body."""
 
     delivery_id: int
     message_id: UUID
     webhook: str
     url: str
     secret_reference: str | None
-    body: dict[str, Any]
+    format: WebhookFormat
+    body: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,18 @@ def add_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
         enqueue_after_commit(session, tasks, DELIVER)
 
 
+def add_ended_operations(session: Session, operation_ids: Collection[int]) -> None:
+    """Add messages about operations that have succeeded or failed in this transaction. The periodic task of the workers sends them."""
+    session.flush()
+    repository.add_operations(session, operation_ids, now())
+
+
+def add_plan(session: Session, plan: RecoveryPlan, kind: MessageKind) -> None:
+    """Add messages about a change of the plan in this transaction. The periodic task of the workers sends them."""
+    session.flush()
+    repository.add_plan(session, plan.id, kind, now())
+
+
 def claim_webhooks(session: Session, limit: int) -> Sequence[int]:
     """Claim webhooks that have messages to send, and return their ids. A claim ends when the worker releases the webhook, or after
     ``CLAIM_DURATION``."""
@@ -82,13 +108,13 @@ def release_webhook(session: Session, webhook_id: int, *, failed: bool) -> None:
     repository.postpone(session, [webhook_id], now() + PAUSE_AFTER_FAILURE if failed else None)
 
 
-def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
-    """Claim and return the next message to a claimed webhook. Return None if no message is due."""
+def claim_message(session: Session, webhook_id: int, ui_url: str | None = None) -> WebhookMessage | None:
+    """Claim and return the next message to a claimed webhook. Return None if no message is due. ``ui_url`` is ``Settings.ui_url``."""
     moment = now()
-    row = repository.next_due(session, webhook_id, moment)
-    if row is None:
+    due = repository.next_due(session, webhook_id, moment)
+    if due is None:
         return None
-    delivery, webhook, alert, job = row
+    delivery, webhook = due.delivery, due.webhook
     delivery.tries += 1
     delivery.next_try_at = moment + CLAIM_DURATION
     return WebhookMessage(
@@ -97,30 +123,124 @@ def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
         webhook.name,
         webhook.url,
         webhook.secret_reference,
-        _body(delivery, webhook, alert, job),
+        webhook.format,
+        message_formats.body(_notification(session, due, ui_url), webhook.format),
     )
 
 
-def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | None) -> dict[str, Any]:
-    """Return the body of a message, which is the same for each attempt. docs/control-plane.md documents the body."""
-    if alert is None or job is None:
-        return {"type": "test", "text": f"Weir: webhook '{webhook.name}' works", "created_at": delivery.created_at.isoformat()}
+_SEVERITIES = {
+    AlertKind.NO_CHECKPOINT: Severity.CRITICAL,
+    AlertKind.FAILURES: Severity.CRITICAL,
+    AlertKind.RESTARTS: Severity.ERROR,
+    AlertKind.LAG: Severity.WARNING,
+    AlertKind.HEALTH: Severity.WARNING,
+}
+
+
+def _notification(session: Session, due: DueDelivery, ui_url: str | None) -> Notification:
+    """Return what a message says, which is the same for each attempt."""
+    match due:
+        case DueDelivery(job=Job() as job, alert=Alert() as alert):
+            return _about_alert(due.delivery, job, alert, ui_url)
+        case DueDelivery(job=Job() as job, operation=Operation() as operation):
+            return _about_operation(due.delivery, job, operation, ui_url)
+        case DueDelivery(job=Job() as job, plan=RecoveryPlan() as plan):
+            return _about_plan(session, due.delivery, job, plan, ui_url)
+        case _:
+            text = f"Weir: webhook '{due.webhook.name}' works"
+            return Notification(
+                type="test",
+                created_at=due.delivery.created_at,
+                text=text,
+                sentence=text,
+                severity=Severity.INFO,
+                dedup_key=f"weir-{due.delivery.message_id}",
+                page=_page(ui_url, f"webhooks/{due.webhook.id}"),
+            )
+
+
+def _about_alert(delivery: Delivery, job: Job, alert: Alert, ui_url: str | None) -> Notification:
     resolved = delivery.message_kind is MessageKind.RESOLVED
-    return {
-        "type": "alert.resolved" if resolved else "alert.firing",
-        "text": f"{job.name}: {f'resolved: {alert.resolution}' if resolved else alert.message} ({alert.rule_name})",
-        "created_at": delivery.created_at.isoformat(),
-        "alert": {
-            "id": alert.id,
-            "rule": alert.rule_name,
-            "kind": alert.kind.value,
-            "message": alert.message,
-            "since": alert.since.isoformat(),
-            "resolved_at": alert.resolved_at.isoformat() if resolved and alert.resolved_at is not None else None,
-            "resolution": alert.resolution if resolved else None,
+    sentence = f"resolved: {alert.resolution}" if resolved else alert.message
+    return Notification(
+        type="alert.resolved" if resolved else "alert.firing",
+        created_at=delivery.created_at,
+        text=f"{job.name}: {sentence} ({alert.rule_name})",
+        sentence=sentence,
+        severity=_SEVERITIES[alert.kind],
+        job=job.name,
+        rule=alert.rule_name,
+        condition=alert.kind.value,
+        # The time distinguishes the alerts of installations that send to the same service.
+        dedup_key=f"weir-alert-{alert.id}-{alert.since.timestamp():.6f}",
+        resolves=resolved,
+        page=_page(ui_url, f"jobs/{job.id}"),
+        fields={
+            "alert": {
+                "id": alert.id,
+                "rule": alert.rule_name,
+                "kind": alert.kind.value,
+                "message": alert.message,
+                "since": alert.since.isoformat(),
+                "resolved_at": alert.resolved_at.isoformat() if resolved and alert.resolved_at is not None else None,
+                "resolution": alert.resolution if resolved else None,
+            },
+            "job": _job(job),
         },
-        "job": {"id": job.id, "name": job.name},
-    }
+    )
+
+
+def _about_operation(delivery: Delivery, job: Job, operation: Operation, ui_url: str | None) -> Notification:
+    kind, word = operation.kind.value, delivery.message_kind.value.lower()
+    problem = f": {operation.problem}" if operation.problem else ""
+    sentence = f"operation {operation.id} ({kind}) {word}{problem}"
+    fields = {"id": operation.id, "kind": kind, "state": operation.state.value, "problem": operation.problem}
+    return _without_resolution(
+        delivery, job, "operation", sentence, fields | {"result": operation.result}, _page(ui_url, f"jobs/{job.id}/events")
+    )
+
+
+def _about_plan(session: Session, delivery: Delivery, job: Job, plan: RecoveryPlan, ui_url: str | None) -> Notification:
+    match delivery.message_kind:
+        case MessageKind.PROPOSED:
+            user_id = plan.created_by
+        case MessageKind.APPROVED:
+            user_id = plan.approved_by
+        case _:
+            user_id = None
+    user = session.get(User, user_id) if user_id is not None else None
+    problem = plan.problem if delivery.message_kind is MessageKind.FAILED else None
+    word = delivery.message_kind.value.lower()
+    sentence = (
+        f"plan {plan.id} ({plan.kind.value}) {word}" + (f" by {user.name}" if user else "") + (f": {problem}" if problem else "")
+    )
+    fields = {"id": plan.id, "kind": plan.kind.value, "problem": problem, "by": user.name if user is not None else None}
+    return _without_resolution(delivery, job, "plan", sentence, fields, _page(ui_url, f"jobs/{job.id}/recovery/{plan.id}"))
+
+
+def _without_resolution(
+    delivery: Delivery, job: Job, subject: str, sentence: str, fields: dict[str, Any], page: str | None
+) -> Notification:
+    """Return what a message about an operation or a plan says. No later message resolves it, so its ``dedup_key`` is unique."""
+    return Notification(
+        type=f"{subject}.{delivery.message_kind.value.lower()}",
+        created_at=delivery.created_at,
+        text=f"{job.name}: {sentence}",
+        sentence=sentence,
+        severity=Severity.ERROR if delivery.message_kind is MessageKind.FAILED else Severity.INFO,
+        job=job.name,
+        dedup_key=f"weir-{delivery.message_id}",
+        page=page,
+        fields={subject: fields, "job": _job(job)},
+    )
+
+
+def _job(job: Job) -> dict[str, Any]:
+    return {"id": job.id, "name": job.name}
+
+
+def _page(ui_url: str | None, path: str) -> str | None:
+    return f"{ui_url}/{path}" if ui_url is not None else None
 
 
 def record_outcome(session: Session, message: WebhookMessage, outcome: DeliverySuccess | DeliveryFailure) -> None:

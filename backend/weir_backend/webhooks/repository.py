@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from weir_backend.kit.listing import Fields, contains, equals, one_of
-from weir_backend.models import Alert, Delivery, DeliveryState, Job, MessageKind, Webhook
+from weir_backend.models import (
+    Alert,
+    Delivery,
+    DeliveryState,
+    Job,
+    MessageKind,
+    Operation,
+    OperationKind,
+    OperationState,
+    RecoveryPlan,
+    Webhook,
+    WebhookEvent,
+    WebhookFormat,
+)
 
 WEBHOOKS = Fields(
     sortable={"id": Webhook.id, "name": Webhook.name, "created_at": Webhook.created_at},
-    filters={"id": equals(Webhook.id, int), "name": contains(Webhook.name), "enabled": equals(Webhook.enabled, bool)},
+    filters={
+        "id": equals(Webhook.id, int),
+        "name": contains(Webhook.name),
+        "enabled": equals(Webhook.enabled, bool),
+        "format": one_of(Webhook.format, WebhookFormat),
+    },
     default=("name", False),
     key=Webhook.id,
 )
@@ -24,6 +43,8 @@ DELIVERIES = Fields(
     filters={
         "id": equals(Delivery.id, int),
         "alert_id": equals(Delivery.alert_id, int),
+        "operation_id": equals(Delivery.operation_id, int),
+        "plan_id": equals(Delivery.plan_id, int),
         "message_kind": one_of(Delivery.message_kind, MessageKind),
         "state": one_of(Delivery.state, DeliveryState),
     },
@@ -89,6 +110,42 @@ def _add(session: Session, alert_id: int, message_kind: MessageKind, moment: dat
     return bool(rows)
 
 
+def add_operations(session: Session, operation_ids: Collection[int], moment: datetime) -> None:
+    """Add a message about each of the ended operations, for each webhook that receives OPERATIONS. Skip superseded operations, and operations that
+    apply a plan."""
+    kind = case((Operation.state == OperationState.FAILED, MessageKind.FAILED.value), else_=MessageKind.SUCCEEDED.value)
+    ended = Operation.state.in_((OperationState.SUCCEEDED, OperationState.FAILED)) & (Operation.kind != OperationKind.APPLY_PLAN)
+    failed = Operation.state == OperationState.FAILED
+    _add_from(
+        session,
+        ("operation_id", "message_kind", "webhook_id", "next_try_at"),
+        select(Operation.id, kind, Webhook.id, literal(moment))
+        .join(Webhook, _receives(WebhookEvent.OPERATIONS, failed=failed))
+        .where(Operation.id.in_(operation_ids), ended),
+    )
+
+
+def add_plan(session: Session, plan_id: int, kind: MessageKind, moment: datetime) -> None:
+    """Add a message about a change of the plan, for each webhook that receives PLANS."""
+    _add_from(
+        session,
+        ("plan_id", "message_kind", "webhook_id", "next_try_at"),
+        select(literal(plan_id), literal(kind.value), Webhook.id, literal(moment)).where(
+            _receives(WebhookEvent.PLANS, failed=literal(kind is MessageKind.FAILED))
+        ),
+    )
+
+
+def _receives(event: WebhookEvent, *, failed: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether a webhook receives a message about an event that nothing resolves. PagerDuty receives only failures, because each of its messages
+    opens an incident."""
+    return Webhook.enabled & Webhook.events.contains([event.value]) & or_(Webhook.format != WebhookFormat.PAGERDUTY, failed)
+
+
+def _add_from(session: Session, columns: Sequence[str], rows: Select[*tuple[Any, ...]]) -> None:
+    session.execute(insert(Delivery).from_select(columns, rows).on_conflict_do_nothing())
+
+
 def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
     """Claim webhooks that have messages to send, and return their ids. The webhook that has waited longest comes first. No other worker can claim
     the claimed webhooks before ``until``."""
@@ -118,20 +175,33 @@ def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | Non
     )
 
 
-def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Delivery, Webhook, Alert | None, Job | None] | None:
-    """Lock and return the next delivery of a webhook, with the webhook, the alert and the job. Return None if no delivery is due. For a test
-    message, the alert and the job are None. The ``RESOLVED`` message of an alert waits until the ``FIRING`` message of the same alert is
-    delivered or has failed."""
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    """A delivery with its webhook, and with the rows that its message is about. For a test message, ``job`` and the following fields are None."""
+
+    delivery: Delivery
+    webhook: Webhook
+    job: Job | None
+    alert: Alert | None
+    operation: Operation | None
+    plan: RecoveryPlan | None
+
+
+def next_due(session: Session, webhook_id: int, moment: datetime) -> DueDelivery | None:
+    """Lock the next delivery of a webhook. Return None if no delivery is due. A message about an alert or a plan waits until the earlier messages
+    about the same alert or plan are delivered or have failed."""
     earlier = aliased(Delivery)
     in_front = exists().where(
-        earlier.alert_id == Delivery.alert_id, earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id,
-        earlier.ended_at.is_(None),
+        or_(earlier.alert_id == Delivery.alert_id, earlier.plan_id == Delivery.plan_id),
+        earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id, earlier.ended_at.is_(None),
     )  # fmt: skip
     found = session.execute(
-        select(Delivery, Webhook, Alert, Job)
+        select(Delivery, Webhook, Job, Alert, Operation, RecoveryPlan)
         .join(Webhook, Webhook.id == Delivery.webhook_id)
         .outerjoin(Alert, Alert.id == Delivery.alert_id)
-        .outerjoin(Job, Job.id == Alert.job_id)
+        .outerjoin(Operation, Operation.id == Delivery.operation_id)
+        .outerjoin(RecoveryPlan, RecoveryPlan.id == Delivery.plan_id)
+        .outerjoin(Job, Job.id == func.coalesce(Alert.job_id, Operation.job_id, RecoveryPlan.job_id))
         .where(
             Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment, ~in_front,
             or_(Webhook.enabled, Delivery.message_kind == MessageKind.TEST),
@@ -140,7 +210,7 @@ def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Deliv
         .limit(1)
         .with_for_update(skip_locked=True, of=Delivery)
     ).one_or_none()  # fmt: skip
-    return (found[0], found[1], found[2], found[3]) if found is not None else None
+    return DueDelivery(*found) if found is not None else None
 
 
 def find(session: Session, delivery_id: int, *, lock: bool = False) -> Delivery | None:

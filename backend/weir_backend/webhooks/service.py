@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from weir_backend.alerts import repository as rules
-from weir_backend.errors import Conflict, NotFound, or_raise
+from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit, audit_changes
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
-from weir_backend.models import Delivery, MessageKind, Webhook
+from weir_backend.models import Delivery, MessageKind, Webhook, WebhookEvent, WebhookFormat
 from weir_backend.webhooks import repository
 from weir_backend.webhooks.addresses import receiver_of
 from weir_backend.webhooks.schemas import WebhookCreate, WebhookUpdate
@@ -29,16 +29,16 @@ def get(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook:
 
 
 def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
-    """Create a webhook. Raises Conflict if the name is taken or there are too many webhooks."""
+    """Create a webhook. Raises Conflict if the name is taken or there are too many webhooks, and Invalid if it needs a routing key."""
     if repository.is_taken(session, draft.name):
         raise _taken(draft.name)
     if repository.count(session) >= WEBHOOKS_MAX:
         raise Conflict(
             "too-many-webhooks", f"There are already {WEBHOOKS_MAX} webhooks.", "Delete webhooks that you do not need."
         )
-    webhook = Webhook(
-        name=draft.name, url=draft.url, secret_reference=draft.secret_reference, enabled=draft.enabled, created_at=now()
-    )  # fmt: skip
+    events = [event.value for event in draft.events]
+    webhook = Webhook(**draft.model_dump(exclude={"events"}), events=events, created_at=now())
+    _check_routing_key(webhook)
     session.add(webhook)
     session.flush()
     audit(session, caller, "create", "webhook", webhook.id, after=_as_audited(webhook))
@@ -46,7 +46,8 @@ def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
 
 
 def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, wanted: WebhookUpdate) -> Webhook:
-    """Update a webhook. Raises NotFound if the webhook does not exist, Conflict if the name is taken, and the errors of ``check_if_match``."""
+    """Update a webhook. Raises NotFound if the webhook does not exist, Conflict if the name is taken or if rules need the events that the webhook
+    would no longer receive, Invalid if it needs a routing key, and the errors of ``check_if_match``."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
     before, url = _as_audited(webhook), webhook.url
@@ -58,6 +59,13 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
         webhook.url = wanted.url
     if "secret_reference" in wanted.model_fields_set:
         webhook.secret_reference = wanted.secret_reference
+    if wanted.format is not None:
+        webhook.format = wanted.format
+    _check_routing_key(webhook)
+    if wanted.events is not None:
+        if WebhookEvent.ALERTS not in wanted.events:
+            _refuse_if_used(session, webhook)
+        webhook.events = [event.value for event in wanted.events]
     if wanted.enabled is not None:
         webhook.enabled = wanted.enabled
         if not wanted.enabled:
@@ -74,14 +82,7 @@ def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) 
     of ``check_if_match``."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
-    used = rules.rules_of_webhook(session, webhook_id)
-    if used:
-        named = ", ".join(f"'{name}'" for name in used[:3]) + (f" and {len(used) - 3} more" if len(used) > 3 else "")
-        raise Conflict(
-            "in-use",
-            f"Webhook '{webhook.name}' is used by the rules {named}.",
-            "Change these rules first.",
-        )
+    _refuse_if_used(session, webhook)
     audit(session, caller, "delete", "webhook", webhook_id, before=_as_audited(webhook))
     session.flush()
     session.delete(webhook)
@@ -111,6 +112,22 @@ def delivery(session: Session, webhook_id: int, delivery_id: int) -> Delivery:
     )
 
 
+def _refuse_if_used(session: Session, webhook: Webhook) -> None:
+    used = rules.rules_of_webhook(session, webhook.id)
+    if used:
+        named = ", ".join(f"'{name}'" for name in used[:3]) + (f" and {len(used) - 3} more" if len(used) > 3 else "")
+        raise Conflict("in-use", f"Webhook '{webhook.name}' is used by the rules {named}.", "Change these rules first.")
+
+
+def _check_routing_key(webhook: Webhook) -> None:
+    if webhook.format is WebhookFormat.PAGERDUTY and webhook.secret_reference is None:
+        raise Invalid(
+            "no-routing-key",
+            "secret_reference: a webhook with the format pagerduty needs the routing key of the integration.",
+            "Store the routing key in a variable or file of the workers, and name it in secret_reference.",
+        )
+
+
 def _taken(name: str) -> Conflict:
     return Conflict("name-taken", f"A webhook named '{name}' already exists.", "Choose another name.")
 
@@ -121,5 +138,7 @@ def _as_audited(webhook: Webhook) -> dict[str, Any]:
         "name": webhook.name,
         "receiver": receiver_of(webhook.url).shown,
         "secret_reference": webhook.secret_reference,
+        "format": webhook.format,
+        "events": webhook.events,
         "enabled": webhook.enabled,
     }

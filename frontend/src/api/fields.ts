@@ -47,6 +47,8 @@ export const FIELDS = {
   'TokenCreate.name': {"type":"string","maxLength":100,"pattern":"^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$"},
   'TokenCreate.rollback': {"type":"boolean","default":false},
   'WebhookCreate.enabled': {"type":"boolean","default":true},
+  'WebhookCreate.events': {"type":"array","default":["alerts"]},
+  'WebhookCreate.format': {"type":"string","default":"weir"},
   'WebhookCreate.name': {"type":"string","minLength":1,"maxLength":100,"pattern":"^[A-Za-z0-9][A-Za-z0-9._-]*$"},
   'WebhookCreate.secret_reference': {"type":"string","pattern":"^(env:WEIR_WEBHOOK_KEY_[A-Z0-9_]{1,80}|file:[A-Za-z0-9][A-Za-z0-9._-]{0,99})$"},
   'WebhookCreate.url': {"type":"string","maxLength":2000},

@@ -1314,7 +1314,7 @@ export interface paths {
         };
         /**
          * List
-         * @description List webhooks. Filters: `id`, `name` (a part of it), `enabled`.
+         * @description List webhooks. Filters: `id`, `name` (a part of it), `enabled`, `format`.
          */
         get: operations["list_webhooks"];
         put?: never;
@@ -1366,7 +1366,7 @@ export interface paths {
         };
         /**
          * Deliveries
-         * @description List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `message_kind`, `state`.
+         * @description List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `operation_id`, `plan_id`, `message_kind`, `state`.
          */
         get: operations["list_deliveries"];
         put?: never;
@@ -2167,7 +2167,8 @@ export interface components {
         };
         /**
          * DeliveryRead
-         * @description A message to a webhook. `message_id` is the id that the receiver sees. `alert_id` is null for a test message. `problem` and `http_status` are
+         * @description A message to a webhook. `message_id` is the id that the receiver sees. A message about an alert, an operation or a plan has
+         *     `alert_id`, `operation_id` or `plan_id`; a test message has none of them. `problem` and `http_status` are
          *     those of the last attempt; `http_status` is null if there was no response. The delivery has ended when `ended_at` is set.
          */
         DeliveryRead: {
@@ -2195,6 +2196,10 @@ export interface components {
              * Format: date-time
              */
             next_try_at: string;
+            /** Operation Id */
+            operation_id: number | null;
+            /** Plan Id */
+            plan_id: number | null;
             /** Problem */
             problem: string | null;
             state: components["schemas"]["DeliveryState"];
@@ -2751,10 +2756,10 @@ export interface components {
         };
         /**
          * MessageKind
-         * @description What a message to a webhook reports.
+         * @description What a message to a webhook reports about its alert, operation or plan.
          * @enum {string}
          */
-        MessageKind: "FIRING" | "RESOLVED" | "TEST";
+        MessageKind: "FIRING" | "RESOLVED" | "TEST" | "SUCCEEDED" | "FAILED" | "PROPOSED" | "APPROVED" | "APPLIED" | "DISCARDED";
         /**
          * MetricsRead
          * @description `step_s` is the interval between points. The interval is larger than requested if there would be too many points. `bottleneck` is the current
@@ -3997,7 +4002,11 @@ export interface components {
          * WebhookCreate
          * @description A webhook to create. `url` is an http or https URL without user and password. `secret_reference` says where workers find the key that signs
          *     messages, for example `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory). If
-         *     `secret_reference` is null, messages are not signed.
+         *     `secret_reference` is null, messages are not signed. With the format `pagerduty`, the key is the routing key of the integration, and
+         *     `secret_reference` is required.
+         *
+         *     `events` are the events that the webhook receives: the `alerts` of the rules that name the webhook, the outcomes of `operations`, and changes
+         *     of `plans`. With the format `pagerduty`, only failed operations and failed plans cause a message.
          */
         WebhookCreate: {
             /**
@@ -4005,6 +4014,15 @@ export interface components {
              * @default true
              */
             enabled?: boolean;
+            /**
+             * Events
+             * @default [
+             *       "alerts"
+             *     ]
+             */
+            events?: components["schemas"]["WebhookEvent"][];
+            /** @default weir */
+            format?: components["schemas"]["WebhookFormat"];
             /** Name */
             name: string;
             /** Secret Reference */
@@ -4012,6 +4030,18 @@ export interface components {
             /** Url */
             url: string;
         };
+        /**
+         * WebhookEvent
+         * @description A group of events that a webhook can receive.
+         * @enum {string}
+         */
+        WebhookEvent: "alerts" | "operations" | "plans";
+        /**
+         * WebhookFormat
+         * @description The format of the messages to a webhook.
+         * @enum {string}
+         */
+        WebhookFormat: "weir" | "slack" | "teams" | "pagerduty";
         /**
          * WebhookRead
          * @description A webhook. `receiver` contains scheme, host and port of the URL. `url` is the full URL for administrators, and null for other users, because
@@ -4025,6 +4055,9 @@ export interface components {
             created_at: string;
             /** Enabled */
             enabled: boolean;
+            /** Events */
+            events: components["schemas"]["WebhookEvent"][];
+            format: components["schemas"]["WebhookFormat"];
             /** Id */
             id: number;
             /** Name */
@@ -4046,6 +4079,9 @@ export interface components {
         WebhookUpdate: {
             /** Enabled */
             enabled?: boolean | null;
+            /** Events */
+            events?: components["schemas"]["WebhookEvent"][] | null;
+            format?: components["schemas"]["WebhookFormat"] | null;
             /** Name */
             name?: string | null;
             /** Secret Reference */
@@ -10602,7 +10638,7 @@ export const jobManifestDesired_stateAnyOf0Values: ReadonlyArray<FlattenedDeepRe
 export const jobManifestUpgrade_modeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["JobManifest"]["upgrade_mode"]> = ["savepoint", "last-state"];
 export const lagConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LagCondition"]["kind"]> = ["lag"];
 export const manifestActionValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ManifestAction"]> = ["create", "update", "add-version", "upgrade", "start", "suspend"];
-export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST"];
+export const messageKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MessageKind"]> = ["FIRING", "RESOLVED", "TEST", "SUCCEEDED", "FAILED", "PROPOSED", "APPROVED", "APPLIED", "DISCARDED"];
 export const noCheckpointConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NoCheckpointCondition"]["kind"]> = ["no-checkpoint"];
 export const operationKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationKind"]> = ["deploy", "start", "suspend", "cancel", "savepoint", "checkpoint", "verify", "apply-plan", "delete", "profile"];
 export const operationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["OperationState"]> = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED"];
@@ -10625,3 +10661,5 @@ export const undoRequestKindValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const upgradeRequestKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["kind"]> = ["upgrade"];
 export const upgradeRequestModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UpgradeRequest"]["mode"]> = ["savepoint", "last-state", "stateless"];
 export const verbValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Verb"]> = ["start", "suspend", "cancel", "savepoint", "checkpoint", "profile", "upgrade", "rescale", "restore", "start_without_state", "roll_back", "pin", "unpin", "verify", "delete", "approve", "apply", "discard", "undo"];
+export const webhookEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WebhookEvent"]> = ["alerts", "operations", "plans"];
+export const webhookFormatValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WebhookFormat"]> = ["weir", "slack", "teams", "pagerduty"];

@@ -62,20 +62,21 @@ export class Administration {
       { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed since the job was started 30 min ago', 11 * DAY_MS, resolved(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
     ];
     this.webhooks = [
-      { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
-      { id: 2, name: 'chat', receiver: 'http://chat.weir.example:8080', url: 'http://chat.weir.example:8080/in/ops', secret_reference: null, enabled: true, version: 1, created_at: ago(30 * DAY_MS) },
+      { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', format: 'weir', events: ['alerts'], enabled: true, version: 2, created_at: ago(55 * DAY_MS) },
+      { id: 2, name: 'chat', receiver: 'http://chat.weir.example:8080', url: 'http://chat.weir.example:8080/in/ops', secret_reference: null, format: 'slack', events: ['alerts', 'operations', 'plans'], enabled: true, version: 1, created_at: ago(30 * DAY_MS) },
     ];
     const secret = (id: number, name: string, description: string, days: number): Schemas['SecretRead'] => ({
       id, name, description, version: 1, created_by: 1, created_at: ago(days * DAY_MS), updated_by: 1, updated_at: ago(days * DAY_MS), value_changed_at: ago(days * DAY_MS),
     });
     this.secrets = [secret(1, 'kafka-orders', 'Password of the Kafka user orders', 40), secret(2, 'geo-api-key', 'Key of the geocoding service', 12)];
-    const sent = (id: number, webhook_id: number, alert_id: number, message_kind: Schemas['MessageKind'], ms: number, more: Partial<Schemas['DeliveryRead']> = {}): Schemas['DeliveryRead'] => ({
-      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id, alert_id, message_kind, state: 'DELIVERED', tries: 1, http_status: 204, problem: null,
+    const sent = (id: number, webhook_id: number, alert_id: number | null, message_kind: Schemas['MessageKind'], ms: number, more: Partial<Schemas['DeliveryRead']> = {}): Schemas['DeliveryRead'] => ({
+      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id, alert_id, operation_id: null, plan_id: null, message_kind, state: 'DELIVERED', tries: 1, http_status: 204, problem: null,
       next_try_at: ago(ms), created_at: ago(ms), ended_at: ago(ms - 400), ...more,
     });
     this.deliveries = [
       sent(21, 1, 8, 'FIRING', 1_260_000), sent(20, 1, 9, 'FIRING', 5_000_000, { tries: 3 }),
       sent(19, 2, 7, 'FIRING', 4_800_000, { state: 'PENDING', tries: 7, http_status: 503, problem: 'the receiver responded with 503 Service Unavailable', next_try_at: iso(startMs + 420_000), ended_at: null }),
+      sent(16, 2, null, 'APPLIED', 2 * DAY_MS, { plan_id: 3 }), sent(15, 2, null, 'APPROVED', 2 * DAY_MS + 90_000, { plan_id: 3 }),
       sent(14, 1, 3, 'RESOLVED', 9 * DAY_MS - 260_000), sent(13, 1, 3, 'FIRING', 9 * DAY_MS),
       sent(11, 2, 5, 'FIRING', 3 * DAY_MS, { state: 'FAILED', tries: 103, http_status: null, problem: 'the receiver did not respond within 10 s' }),
     ];

@@ -166,7 +166,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
     const draft = await json<Schemas['WebhookCreate']>(asked);
     const webhook: Schemas['WebhookRead'] = {
       id: asked.installation.administration.id, name: draft.name, receiver: new URL(draft.url).origin, url: draft.url, secret_reference: draft.secret_reference ?? null,
-      enabled: draft.enabled ?? true, version: 1, created_at: iso(asked.installation.nowMs),
+      format: draft.format ?? 'weir', events: draft.events ?? ['alerts'], enabled: draft.enabled ?? true, version: 1, created_at: iso(asked.installation.nowMs),
     };
     webhooks(asked).push(webhook);
     recordAudit(asked, 'create', 'webhook', webhook.id, null, { name: webhook.name, receiver: webhook.receiver });
@@ -189,7 +189,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
     const { administration, nowMs } = asked.installation;
     const id = administration.id;
     const delivery: Schemas['DeliveryRead'] = {
-      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id: webhook.id, alert_id: null, message_kind: 'TEST', state: 'PENDING', tries: 0, http_status: null,
+      id, message_id: `5b1f0c1e-7a0e-4d7e-9c55-${String(id).padStart(12, '0')}`, webhook_id: webhook.id, alert_id: null, operation_id: null, plan_id: null, message_kind: 'TEST', state: 'PENDING', tries: 0, http_status: null,
       problem: null, next_try_at: iso(nowMs), created_at: iso(nowMs), ended_at: null,
     };
     administration.deliveries.unshift(delivery);

@@ -219,9 +219,33 @@ describe('webhooks', () => {
     expect(await screen.findByText(/Alert rule 1 uses webhook 1/)).toBeVisible();
   });
 
+  it('the form of a webhook of PagerDuty requires a routing key', async () => {
+    const { fake, user } = await renderPage('/webhooks/create');
+    await user.type(await screen.findByLabelText(/Name/), 'pager');
+    expect(screen.getByLabelText(/Signing key reference/)).toBeVisible();
+    await user.click(screen.getByLabelText(/Format/));
+    await user.click(await screen.findByRole('option', { name: 'PagerDuty' }));
+    await user.type(screen.getByLabelText(/URL/), 'https://events.pagerduty.com/v2/enqueue');
+    await user.click(screen.getByRole('checkbox', { name: 'Plans' }));
+    await user.click(screen.getByRole('button', { name: 'Create' }));
+    expect(await screen.findByText('Required')).toBeVisible();
+    expect(paths(fake.requests, 'POST')).toEqual([]);
+    await user.type(screen.getByLabelText(/Routing key reference/), 'env:WEIR_WEBHOOK_KEY_PAGER');
+    await user.click(screen.getByRole('button', { name: 'Create' }));
+    await waitFor(() => expect(fake.installation.administration.webhooks.at(-1)).toMatchObject({ name: 'pager', format: 'pagerduty', events: ['alerts', 'plans'], secret_reference: 'env:WEIR_WEBHOOK_KEY_PAGER' }));
+  });
+
+  it('the list of webhooks shows their formats and events', async () => {
+    await renderPage('/webhooks', { as: 'viewer' });
+    const row = (await screen.findByRole('link', { name: 'chat' })).closest('tr')!;
+    expect(within(row).getByText('Slack')).toBeVisible();
+    expect(within(row).getByText('alerts, operations, plans')).toBeVisible();
+  });
+
   it('every user can see the deliveries of a webhook, but only administrators can see its URL', async () => {
     await renderPage('/webhooks/2', { as: 'operator' });
     expect(await screen.findByText('alert 7: firing')).toBeVisible();
+    expect(screen.getByText('plan 3: applied')).toBeVisible();
     expect(screen.getByText('http://chat.weir.example:8080')).toBeVisible();
     expect(screen.queryByLabelText(/URL/)).toBeNull();
     for (const name of ['Save', 'Delete', 'Send test message']) expect(screen.queryByRole('button', { name })).toBeNull();

@@ -24,7 +24,7 @@ from tests.backend.webhooks.receiver import Receiver, is_signed, receiver
 
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import AlertKind, Delivery, Role, Webhook
+from weir_backend.models import AlertKind, Delivery, Role, Webhook, WebhookFormat
 from weir_backend.settings import Settings
 from weir_backend.webhooks import outbox
 from weir_backend.webhooks.addresses import Address, Reach
@@ -341,7 +341,7 @@ def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scenario: Al
 
 
 def send(url: str, by: Sender) -> outbox.DeliverySuccess | outbox.DeliveryFailure:
-    return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
+    return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, WebhookFormat.WEIR, {"type": "test"}), None))
 
 
 def test_a_host_name_is_resolved_once_and_the_message_goes_to_the_checked_address(target: Receiver) -> None:

@@ -123,6 +123,45 @@ def test_a_webhook_that_a_rule_uses_cannot_be_deleted(client: TestClient, admin:
     assert client.delete(url, headers=any_version).status_code == 204
 
 
+def test_a_webhook_has_a_format_and_events(client: TestClient, admin: dict[str, str]) -> None:
+    default = create_webhook(client, admin)
+    assert (default["format"], default["events"]) == ("weir", ["alerts"])
+    chat = create_webhook(client, admin, name="chat", format="slack", events=["plans", "operations", "plans"])
+    assert (chat["format"], chat["events"]) == ("slack", ["operations", "plans"])
+    assert client.get(WEBHOOKS, params={"filter": '{"format": "slack"}'}, headers=admin).json() == [chat]
+    any_version = {**admin, "If-Match": "*"}
+    changed = client.patch(f"{WEBHOOKS}/{chat['id']}", json={"format": "teams", "events": ["plans"]}, headers=any_version)
+    assert (changed.json()["format"], changed.json()["events"]) == ("teams", ["plans"])
+    refused: tuple[dict[str, Any], ...] = ({"format": "irc"}, {"events": []}, {"events": ["runs"]})
+    for invalid in refused:
+        assert client.post(WEBHOOKS, json={**OPS, "name": "x", **invalid}, headers=admin).status_code == 422
+
+
+def test_a_webhook_of_pagerduty_needs_a_routing_key(client: TestClient, admin: dict[str, str]) -> None:
+    without_key = {**OPS, "format": "pagerduty", "secret_reference": None}
+    answer = client.post(WEBHOOKS, json=without_key, headers=admin)
+    assert answer.status_code == 422 and answer.json()["code"] == "no-routing-key"
+    url = f"{WEBHOOKS}/{create_webhook(client, admin, format='pagerduty')['id']}"
+    any_version = {**admin, "If-Match": "*"}
+    answer = client.patch(url, json={"secret_reference": None}, headers=any_version)
+    assert answer.status_code == 422 and answer.json()["code"] == "no-routing-key"
+    unsigned = client.patch(url, json={"secret_reference": None, "format": "weir"}, headers=any_version)
+    assert unsigned.status_code == 200
+    assert client.patch(url, json={"format": "pagerduty"}, headers=any_version).json()["code"] == "no-routing-key"
+
+
+def test_a_webhook_of_a_rule_receives_alerts(client: TestClient, admin: dict[str, str]) -> None:
+    plans = create_webhook(client, admin, events=["plans"])
+    rule = {"name": "r", "condition": {"kind": "failures", "count": 3}, "webhook_id": plans["id"]}
+    answer = client.post("/api/v1/alert-rules", json=rule, headers=admin)
+    assert answer.status_code == 422 and answer.json()["code"] == "no-alerts"
+    url, any_version = f"{WEBHOOKS}/{plans['id']}", {**admin, "If-Match": "*"}
+    assert client.patch(url, json={"events": ["alerts", "plans"]}, headers=any_version).status_code == 200
+    assert client.post("/api/v1/alert-rules", json=rule, headers=admin).status_code == 201
+    answer = client.patch(url, json={"events": ["plans"]}, headers=any_version)
+    assert answer.status_code == 409 and "'r'" in answer.json()["detail"]
+
+
 def test_two_requests_for_a_test_message_create_one_delivery(
     client: TestClient, tasks: RecordedTasks, admin: dict[str, str], login: Login
 ) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import httpx2
 import structlog
 
 from weir.errors import ConfigError
+from weir_backend.models import WebhookFormat
 from weir_backend.webhooks import outbox
 from weir_backend.webhooks.outbox import DeliveryFailure, DeliverySuccess, WebhookMessage
 from weir_workers.context import Context, current
@@ -71,12 +73,17 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> De
         # Do not send the message without a signature, because its receiver checks the signature. A later attempt can send the
         # message with a signature.
         return DeliveryFailure(str(error))
+    if message.format is WebhookFormat.PAGERDUTY:
+        if key is None:
+            return DeliveryFailure("the webhook names no routing key of PagerDuty")
+        # The key is a credential for PagerDuty, so it does not sign the message.
+        return await sender.send(replace(message, body={"routing_key": key.decode(errors="replace"), **message.body}), None)
     return await sender.send(message, key)
 
 
 def _claim(context: Context, webhook_id: int) -> WebhookMessage | None:
     with context.database.session() as session:
-        return outbox.claim_message(session, webhook_id)
+        return outbox.claim_message(session, webhook_id, context.settings.ui_url)
 
 
 def _ended(context: Context, message: WebhookMessage, outcome: DeliverySuccess | DeliveryFailure) -> None:

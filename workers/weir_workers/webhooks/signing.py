@@ -1,7 +1,7 @@
 """Signatures of webhook messages as defined by https://www.standardwebhooks.com. Receivers can check the signatures with existing
 libraries.
 
-Signing keys are in the environment or in files of the workers, never in the database.
+Signing keys, and the routing keys of PagerDuty, are in the environment or in files of the workers, never in the database.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_key(reference: str, settings: Settings, environment: Mapping[str, str])
     if kind == "env":
         text = environment.get(name)
         if text is None:
-            raise ConfigError(f"the workers have no environment variable {name}, which the webhook names as its signing key")
+            raise ConfigError(f"the workers have no environment variable {name}, which the webhook names as its key")
         return decode_key(text, name)
     assert name and Path(name).name == name, f"{name!r} is not a file name, although the API accepts only file names"
     path = (settings.webhook_keys_dir or settings.data_dir / KEYS_DIRECTORY) / name
@@ -48,7 +48,7 @@ def load_key(reference: str, settings: Settings, environment: Mapping[str, str])
             return decode_key(file.read(KEY_CHARACTERS_MAX), str(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise ConfigError(f"the worker cannot read the signing key {path}: {reason}") from None
+        raise ConfigError(f"the worker cannot read the key {path}: {reason}") from None
 
 
 def decode_key(text: str, origin: str) -> bytes:
@@ -59,11 +59,11 @@ def decode_key(text: str, origin: str) -> bytes:
         try:
             key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
         except binascii.Error:
-            raise ConfigError(f"the signing key in {origin} starts with {PREFIX}, but the rest is not base64") from None
+            raise ConfigError(f"the key in {origin} starts with {PREFIX}, but the rest is not base64") from None
     else:
         key = text.encode()
     if len(key) < KEY_BYTES_MIN:
         raise ConfigError(
-            f"the signing key in {origin} is shorter than {KEY_BYTES_MIN} bytes: generate one with `openssl rand -base64 32`"
+            f"the key in {origin} is shorter than {KEY_BYTES_MIN} bytes: generate a signing key with `openssl rand -base64 32`"
         )
     return key

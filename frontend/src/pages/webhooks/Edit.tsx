@@ -11,6 +11,7 @@ import { Panel } from '../../shared/Panel';
 import { EmptyState } from '../../shared/DataStates';
 import { StateChip } from '../../shared/StateChip';
 import { WebhookFields } from './Fields';
+import { eventNames, formatName, messageText } from './formats';
 import { SendTest } from './SendTest';
 
 type Webhook = Schemas['WebhookRead'];
@@ -18,7 +19,6 @@ type Delivery = Schemas['DeliveryRead'];
 
 /** The refetch interval of deliveries. No stream contains deliveries. */
 const DELIVERIES_REFRESH_MS = 10_000;
-const MESSAGE_KINDS: Record<Delivery['message_kind'], string> = { FIRING: 'firing', RESOLVED: 'resolved', TEST: 'test' };
 
 export default function EditWebhook() {
   const canEdit = useCan('administer');
@@ -36,7 +36,7 @@ export default function EditWebhook() {
         <>
           {canEdit && <Panel title="Test"><SendTest key={`${webhook.id} ${webhook.version}`} webhook={webhook} /></Panel>}
           <Panel title="Webhook">
-            <DescriptionList items={[['Receiver', webhook.receiver], ['Signing key', webhook.secret_reference ?? 'none (messages are not signed)'], ['Created', <AbsoluteTime key="created" at={webhook.created_at} />]]} />
+            <DescriptionList items={[['Receiver', webhook.receiver], ['Format', formatName(webhook.format)], ['Events', eventNames(webhook.events)], [webhook.format === 'pagerduty' ? 'Routing key' : 'Signing key', webhook.secret_reference ?? 'none (messages are not signed)'], ['Created', <AbsoluteTime key="created" at={webhook.created_at} />]]} />
           </Panel>
           <ListPanel
             resource="deliveries"
@@ -45,11 +45,11 @@ export default function EditWebhook() {
             sort={{ field: 'id', order: 'DESC' }}
             perPage={10}
             refreshMs={DELIVERIES_REFRESH_MS}
-            empty={<EmptyState title="No deliveries yet">Weir sends a message when an alert of a rule with this webhook fires or is resolved.</EmptyState>}
+            empty={<EmptyState title="No deliveries yet">Weir sends a message for each event that this webhook receives.</EmptyState>}
           >
             <DataTable bulkActionButtons={false} rowClick={false} size="small">
               <DataTable.Col source="created_at" label="Time" render={({ created_at }: Delivery) => <RelativeTime at={created_at} />} />
-              <DataTable.Col label="Message" disableSort render={({ message_kind, alert_id }: Delivery) => (alert_id === null ? MESSAGE_KINDS[message_kind] : `alert ${alert_id}: ${MESSAGE_KINDS[message_kind]}`)} />
+              <DataTable.Col label="Message" disableSort render={(delivery: Delivery) => messageText(delivery)} />
               <DataTable.Col label="State" disableSort render={({ state }: Delivery) => <StateChip kind="delivery" state={state} />} />
               <DataTable.NumberCol source="tries" label="Attempts" disableSort />
               <DataTable.Col label="Response" disableSort sx={{ overflowWrap: 'anywhere' }} render={(delivery: Delivery) => responseText(delivery)} />

@@ -38,7 +38,7 @@ export function SendTest({ webhook }: { webhook: Schemas['WebhookRead'] }) {
       <Button variant="outlined" size="small" disabled={waiting} onClick={() => sent.mutate()}>{waiting ? 'Sending…' : 'Send test message'}</Button>
       <Box role="status" sx={{ display: 'flex', alignItems: 'center', gap: 1 }}>
         {delivery && <><StateChip kind="delivery" state={delivery.state} /><span>{describeDelivery(delivery)}</span></>}
-        {!delivery && <Box component="span" sx={{ color: 'text.secondary' }}>Sends a message in the format of an alert{webhook.enabled ? '' : ', even though the webhook is disabled'}.</Box>}
+        {!delivery && <Box component="span" sx={{ color: 'text.secondary' }}>{webhook.format === 'pagerduty' ? 'Opens an incident with the severity info, which you resolve in PagerDuty' : 'Sends a message in the format of the webhook'}{webhook.enabled ? '' : ', even though the webhook is disabled'}.</Box>}
       </Box>
       {found.error && <ErrorState error={found.error} onRetry={() => void found.refetch()} />}
     </Box>

@@ -7,6 +7,7 @@ import { ResourceList } from '../../shared/ResourceList';
 import { RowLink } from '../../shared/rows';
 import { EmptyState } from '../../shared/DataStates';
 import { StateChip } from '../../shared/StateChip';
+import { eventNames, formatName } from './formats';
 
 type Webhook = Schemas['WebhookRead'];
 
@@ -24,12 +25,14 @@ export default function Webhooks() {
           <SelectFilter name="enabled" label="State" allLabel="any" choices={[{ value: true, label: 'on' }, { value: false, label: 'off' }]} />
         </>
       }
-      empty={<EmptyState title="No webhooks">Webhooks receive messages about alerts. {canCreate ? 'Create a webhook and select it in an alert rule.' : 'Administrators can create webhooks.'}</EmptyState>}
+      empty={<EmptyState title="No webhooks">Webhooks receive messages about alerts, operations and plans. {canCreate ? 'Create a webhook. To receive alerts, select the webhook in an alert rule.' : 'Administrators can create webhooks.'}</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick={(id) => `/webhooks/${id}`} size="small">
         <DataTable.Col source="name" render={({ id, name }: Webhook) => <RowLink to={`/webhooks/${id}`}>{name}</RowLink>} />
         <DataTable.Col source="receiver" disableSort sx={{ overflowWrap: 'anywhere' }} />
-        <DataTable.Col label="Signed" disableSort render={({ secret_reference }: Webhook) => (secret_reference === null ? 'no' : <code>{secret_reference}</code>)} />
+        <DataTable.Col label="Format" disableSort render={({ format }: Webhook) => formatName(format)} />
+        <DataTable.Col label="Events" disableSort render={({ events }: Webhook) => eventNames(events)} />
+        <DataTable.Col label="Key" disableSort render={({ secret_reference }: Webhook) => (secret_reference === null ? 'none' : <code>{secret_reference}</code>)} />
         <DataTable.Col label="State" disableSort render={({ enabled }: Webhook) => <StateChip kind="switched" state={enabled ? 'on' : 'off'} />} />
         <DataTable.Col source="created_at" label="Created" render={({ created_at }: Webhook) => <RelativeTime at={created_at} />} />
       </DataTable>
