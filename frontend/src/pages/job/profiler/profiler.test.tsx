@@ -60,7 +60,8 @@ describe('the profiler of a job', () => {
     expect(await screen.findByText('Slot 0 is already taking a profile. Retry when that profile has ended.')).toBeVisible();
     await pass(rendered, 11_000);
     await rendered.user.click(screen.getByRole('combobox', { name: 'Profile' }));
-    await rendered.user.click(screen.getByRole('option', { name: /^Slot 0, 10 s, [^a-z]*$/ }));
+    // The name of the option contains the state until the profile is complete.
+    await rendered.user.click(await screen.findByRole('option', { name: /^Slot 0, 10 s, [^a-z]*$/ }));
     expect(await screen.findByText(/^7 samples dropped: /)).toBeVisible();
   });
 
