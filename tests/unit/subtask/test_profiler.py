@@ -94,7 +94,7 @@ def test_paths_are_relative_to_the_directory_from_which_they_were_imported(path:
 @contextmanager
 def thread_in(function: Callable[[threading.Event], object]) -> Iterator[None]:
     stop = threading.Event()
-    thread = threading.Thread(target=function, args=(stop,), name="weir-functions", daemon=True)
+    thread = threading.Thread(target=function, args=(stop,), name="burning", daemon=True)
     thread.start()
     yield
     stop.set()
@@ -120,8 +120,8 @@ def test_a_profile_contains_the_stacks_of_other_threads_but_no_values() -> None:
     assert (profile.samples, profile.interval_ms, profile.dropped_samples) == (100, 10, 0)
     assert profile.duration_ms >= 990
     threads = {thread.name: thread for thread in profile.threads}
-    assert sum(stack.samples for stack in threads["weir-functions"].stacks) == 100
-    assert threads["weir-functions"].cpu_ms != 0
+    assert sum(stack.samples for stack in threads["burning"].stacks) == 100
+    assert threads["burning"].cpu_ms != 0
     assert "weir-profiler" not in threads
     text = "\n".join(collapsed_stacks(profile))
     assert "burn (test_profiler.py:" in text
