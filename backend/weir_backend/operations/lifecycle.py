@@ -58,7 +58,7 @@ ENDING = frozenset({"Suspend", "Cancel"})
 @dataclass(frozen=True, slots=True)
 class OperationFacts:
     """The facts that decide whether an operation on a job has ended. ``run_state`` is the state of the newest run that can complete the operation
-    (see ``Operation.after_run``), or None if no run can complete it. Only the run that received the command
+    (see ``Operation.after_run``), or None if there is no such run. Only the run that received the command
     can complete a profile. ``live`` is True if the newest run of the job has not ended."""
 
     spec_state: SpecState

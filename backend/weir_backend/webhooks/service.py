@@ -29,7 +29,8 @@ def get(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook:
 
 
 def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
-    """Create a webhook. Raises Conflict if the name is taken or there are too many webhooks, and Invalid if it needs a routing key."""
+    """Create a webhook. Raises Conflict if the name is taken or there are too many webhooks. Raises Invalid if the format needs a
+    routing key, and the webhook names none."""
     if repository.is_taken(session, draft.name):
         raise _taken(draft.name)
     if repository.count(session) >= WEBHOOKS_MAX:

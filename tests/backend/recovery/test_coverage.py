@@ -1,4 +1,4 @@
-"""What would happen if a slot of a job failed now."""
+"""The prediction of how a job recovers if one of its slots fails."""
 
 from __future__ import annotations
 

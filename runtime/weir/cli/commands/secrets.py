@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 def set_(
     name: NameArgument,
-    description: Annotated[str | None, typer.Option(help="For what the secret is used.")] = None,
+    description: Annotated[str | None, typer.Option(help="What the secret is used for.")] = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Create a secret, or replace its value. The command asks for the value, or reads it from standard input.
