@@ -73,17 +73,20 @@ def test_with_json_logs_an_error_is_printed_as_json(fresh: Path) -> None:
 
 def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkpoints(finished: Path) -> None:
     files = sorted((finished / "output").glob("*/*.parquet"))
-    kept = [
-        one for one in json.loads(weir("checkpoints", finished / "checkpoints", "--json").out) if one["status"] == "restorable"
-    ]
-    oldest = kept[0]["checkpoint"]
+    oldest, *newer = restorable_checkpoints(finished)
     result = weir("run", *arguments(finished), "--from", str(oldest))
     assert result.code == 2
     assert "Cannot ask for confirmation: standard input is not a terminal. Add --yes" in result.message
-    abandoned = ", ".join(str(one["checkpoint"]) for one in kept[1:])
+    abandoned = ", ".join(str(checkpoint) for checkpoint in newer)
     assert f"Rolling back job 'small' to checkpoint {oldest} abandons the checkpoints {abandoned}" in result.err
     assert "revokes their output in: out" in result.err
     assert sorted((finished / "output").glob("*/*.parquet")) == files, "the output has not changed"
+
+
+def restorable_checkpoints(directory: Path) -> list[int]:
+    """Return the checkpoints of the job in ``directory`` that can be restored, the oldest first."""
+    listed = json.loads(weir("checkpoints", directory / "checkpoints", "--json").out)
+    return [one["checkpoint"] for one in listed if one["status"] == "restorable"]
 
 
 def test_resume_and_from_cannot_be_combined(fresh: Path) -> None:
@@ -127,8 +130,10 @@ def test_a_consumer_that_removes_published_files_does_not_prevent_a_resume(fresh
         path.rename(fresh / path.name)
     resumed = weir(*command, "--resume", "--output", "json")
     assert resumed.code == 0 and json.loads(resumed.out)["warnings"] == []
-    oldest = json.loads(weir("checkpoints", fresh / "checkpoints", "--json").out)[0]["checkpoint"]
+    # On a slow machine the job takes more checkpoints than it retains, so the first one of the list may be removed.
+    oldest = restorable_checkpoints(fresh)[0]
     rolled_back = weir(*command, "--from", str(oldest), "--yes", "--output", "json")
+    assert rolled_back.code == 0, rolled_back.err
     (warning,) = json.loads(rolled_back.out)["warnings"]
-    assert rolled_back.code == 0 and warning.startswith("Sink 'out' could not revoke ")
+    assert warning.startswith("Sink 'out' could not revoke ")
     assert f"because a consumer has removed the files from {fresh / 'output'}" in warning
