@@ -66,11 +66,11 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SlotControl:
-    """Functions that replace and release slots through Spark. ``replace(task)`` replaces the slot of the given Spark task. After
-    ``release()``, no slot is replaced.
+    """Functions that replace and release slots through Spark. ``replace(task, spark_task)`` replaces a slot; the arguments are
+    those of its registration. After ``release()``, no slot is replaced.
     """
 
-    replace: Callable[[int], None]
+    replace: Callable[[int, int], None]
     release: Callable[[], None]
 
 
@@ -92,7 +92,7 @@ class Coordinator:
         its second connection."""
         self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
         """The first connection of each registered slot."""
-        self._tasks: dict[SlotIncarnation, int] = {}
+        self._registrations: dict[SlotIncarnation, Register] = {}
         self._finish: Finish | None = None
         runner.start(self.post)
 
@@ -217,7 +217,7 @@ class Coordinator:
             if message.incarnation != incarnation or incarnation in self._connection_of:
                 raise ProtocolError("a slot must register only once, with the incarnation with which it authenticated")
             self._connection_of[incarnation] = peer
-            self._tasks[incarnation] = message.task
+            self._registrations[incarnation] = message
         elif self._connection_of.get(incarnation) != peer:
             raise ProtocolError("a slot must use the same connection for its registration and for this message")
         for listener in self._listeners:
@@ -229,7 +229,7 @@ class Coordinator:
         incarnation = self._incarnation_of.pop(peer, None)
         if incarnation is not None and incarnation in self._connection_of:
             self._close_connections(incarnation)
-            self._tasks.pop(incarnation, None)
+            self._registrations.pop(incarnation, None)
             self._execute(self._master.on_slot_lost(incarnation, reason, _now_ms()))
 
     def _close_connections(self, incarnation: SlotIncarnation) -> None:
@@ -273,10 +273,8 @@ class Coordinator:
             return
         self._close_connections(incarnation)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
-        task = self._tasks.pop(incarnation)
-        # Spark may have started the replacement of the slot already. Do not kill this replacement.
-        if task not in self._tasks.values():
-            self._slot_control.replace(task)
+        registration = self._registrations.pop(incarnation)
+        self._slot_control.replace(registration.task, registration.spark_task)
 
     def _report(self, report: Report) -> None:
         for listener in self._listeners:

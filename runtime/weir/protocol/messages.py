@@ -23,10 +23,12 @@ from weir.protocol.snapshots import JsonValue, OperatorSnapshot, Split, SubtaskS
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """The first message of a slot. ``task``: index of the slot's Spark task, which is the preferred slot index."""
+    """The first message of a slot. ``task``: index of the slot's Spark task, which is the preferred slot index. ``spark_task``:
+    Spark's id of the current attempt of this task."""
 
     incarnation: SlotIncarnation
     task: int
+    spark_task: int
     host: str
     data_port: int
     pid: int

@@ -37,6 +37,9 @@ _DELAY_MIN_S, _DELAY_MAX_S = 0.1, 5.0
 ENTRY = "weir.subtask.process:run_slot"
 log = structlog.get_logger(__name__)
 _REASON_CHARS_MAX = 4_000
+_KILLED = "Weir replaces this slot"
+_KILL_S = 5.0
+"""Internal: maximum time in which ``replace`` waits until Spark has killed a task attempt. Spark needs up to about 2 s."""
 _CANCEL_S = 10.0
 """Internal: maximum time in which ``close`` waits until Spark has ended the cancelled slots."""
 
@@ -238,16 +241,29 @@ class SlotPool:
         """From now on, do not restart slots that end."""
         self._released.set()
 
-    def replace(self, index: int) -> None:
+    def replace(self, index: int, spark_task: int) -> None:
         """Make Spark kill the process of slot ``index`` and restart the slot, because the process hangs or does not react.
-        ``replace`` returns at once."""
+        ``spark_task`` is Spark's id of the task attempt that runs the process. If this attempt has already ended, ``replace`` does
+        nothing: the process often ends itself when the coordinator closes its connections, and Spark then restarts the slot.
+        ``replace`` returns at once.
 
-        def cancel() -> None:
+        ``replace`` does not cancel the Spark job of the slot at once. The cancellation would also kill a process that Spark has
+        just started. If it interrupted Spark during this start, Spark would even stop the Python daemon and all slots of the
+        executor.
+        """
+
+        def kill() -> None:
+            context = self._spark.sparkContext
             with contextlib.suppress(Py4JError):  # The slot has ended together with the Spark application.
-                self._spark.sparkContext.cancelJobGroup(self._job_group(index))
+                jvm = context._jsc.sc()
+                if not jvm.killTaskAttempt(spark_task, True, _KILLED) or self._released.wait(_KILL_S):
+                    return
+                if jvm.killTaskAttempt(spark_task, True, _KILLED):
+                    # The executor does not react. After the cancellation, the slot can start on another executor.
+                    context.cancelJobGroup(self._job_group(index))
 
         if not self._released.is_set():
-            InheritableThread(target=cancel, name=f"weir-replace-{index}", daemon=True).start()
+            InheritableThread(target=kill, name=f"weir-replace-{index}", daemon=True).start()
 
     def close(self, *, grace_s: float = 5.0) -> None:
         """Wait ``grace_s`` until the slots end, then let Spark stop the slots that are still running. Safe to call twice."""

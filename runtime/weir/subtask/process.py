@@ -130,7 +130,9 @@ class SlotProcess:
             take_profile=self._profiler.start,
         )
         opened.callback(self._control.close)
-        self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), spark_task.executor)
+        self._register = Register(
+            self._incarnation, task, spark_task.spark_task, host, self._exchange.port, os.getpid(), spark_task.executor
+        )
         self._storage = open_storage(settings.storage_url, dict(settings.storage_options))
         self._marker = SharedStorageMarker(self._storage, bootstrap.job, settings.run)
         self._layout = JobLayout(bootstrap.job)

@@ -15,39 +15,39 @@ SPARK_SECRET = "a Spark secret of the test: 9c2e"
 WAIT_S = 180.0
 
 
-def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """A slot that registers, and returns when the coordinator closes the connection."""
+def registration(index: int, spark_task: SparkTaskInfo) -> bytes:
+    """Return the line with which a slot registers."""
     import json
     import os
+
+    fields = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "spark_task": spark_task.spark_task}
+    return json.dumps(fields).encode() + b"\n"
+
+
+def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
+    """A slot that registers, and returns when the coordinator closes the connection."""
     import socket
 
     with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
-        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
-        connection.sendall(json.dumps(registration).encode() + b"\n")
+        connection.sendall(registration(index, spark_task))
         connection.recv(1)
 
 
 def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
     """A slot that registers and returns immediately."""
-    import json
-    import os
     import socket
 
     with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
-        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
-        connection.sendall(json.dumps(registration).encode() + b"\n")
+        connection.sendall(registration(index, spark_task))
 
 
 def unresponsive_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
     """A slot that registers and never returns, even if the coordinator closes the connection."""
-    import json
-    import os
     import socket
     import threading
 
     with socket.create_connection((bootstrap.host, bootstrap.port)) as connection:
-        registration = {"index": index, "pid": os.getpid(), "executor": spark_task.executor, "attempt": spark_task.attempt}
-        connection.sendall(json.dumps(registration).encode() + b"\n")
+        connection.sendall(registration(index, spark_task))
         threading.Event().wait()
 
 
@@ -60,7 +60,7 @@ class SlotConnection:
     index: int
     pid: int
     executor: str
-    attempt: int
+    spark_task: int
     socket: socket.socket
 
     def is_closed(self) -> bool:
@@ -85,8 +85,7 @@ class FakeCoordinator:
         """Wait for the next slot and return its connection. Raises TimeoutError."""
         client, _ = self._server.accept()
         client.settimeout(WAIT_S)
-        registration = json.loads(client.makefile().readline())
-        connection = SlotConnection(**registration, socket=client)
+        connection = SlotConnection(**json.loads(client.makefile().readline()), socket=client)
         self.connections.append(connection)
         return connection
 

@@ -64,6 +64,22 @@ def test_a_slot_is_restarted_after_each_kill_and_other_slots_continue(
         coordinator.close_connections()
 
 
+def test_a_slot_that_does_not_react_is_replaced_but_the_successor_of_a_slot_that_has_ended_is_not(
+    local_spark: SparkSession, coordinator: FakeCoordinator
+) -> None:
+    with SlotPool(local_spark, 2, coordinator.bootstrap(), entry=unresponsive_slot) as pool:
+        connections = {connection.index: connection for connection in (coordinator.accept(), coordinator.accept())}
+        os.kill(connections[0].pid, signal.SIGKILL)
+        successor = coordinator.accept()
+        pool.replace(0, connections[0].spark_task)
+        pool.replace(1, connections[1].spark_task)
+        replacement = coordinator.accept()
+        assert (successor.index, replacement.index) == (0, 1)
+        assert replacement.pid != connections[1].pid and connections[1].is_closed()
+        assert psutil.pid_exists(successor.pid)
+        pool.close(grace_s=0.0)
+
+
 def test_a_slot_that_ends_is_restarted_until_the_pool_is_released(
     local_spark: SparkSession, coordinator: FakeCoordinator
 ) -> None:

@@ -75,19 +75,19 @@ class Runner:
         return self._successor
 
 
-def _registers(peer: int, incarnation: SlotIncarnation, task: int) -> list[object]:
-    register = Register(incarnation, task, "127.0.0.1", 1, 2, "executor")
+def _registers(peer: int, incarnation: SlotIncarnation, task: int, spark_task: int = 0) -> list[object]:
+    register = Register(incarnation, task, spark_task, "127.0.0.1", 1, 2, "executor")
     return [Connected(cast(Any, peer), incarnation), Message(cast(Any, peer), encode(register))]
 
 
-def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[Finish, list[int]]:
-    replaced: list[int] = []
+def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[Finish, list[tuple[int, int]]]:
+    replaced: list[tuple[int, int]] = []
     coordinator = Coordinator(
         cast(Any, master),
         cast(Any, server),
         cast(Any, runner or Runner()),
         [JobProgress(frozenset())],
-        SlotControl(replace=replaced.append, release=lambda: None),
+        SlotControl(replace=lambda task, spark_task: replaced.append((task, spark_task)), release=lambda: None),
     )
     return coordinator.run(), replaced
 
@@ -105,15 +105,15 @@ def test_a_message_that_is_too_long_to_send_fails_the_job_but_does_not_drop_the_
 
 
 def test_a_silent_slot_is_replaced() -> None:
-    server = Server(_registers(1, OLD, 7))
+    server = Server(_registers(1, OLD, 7, spark_task=30))
     _, replaced = _run(server, Master([DropSlot(OLD, "silent"), DONE]))
-    assert replaced == [7] and server.dropped == [1]
+    assert replaced == [(7, 30)] and server.dropped == [1]
 
 
-def test_a_silent_slot_that_spark_has_already_replaced_is_not_replaced_again() -> None:
-    server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
+def test_only_the_old_attempt_of_a_silent_slot_that_spark_has_already_restarted_is_replaced() -> None:
+    server = Server(_registers(1, OLD, 7, spark_task=30), _registers(2, NEW, 7, spark_task=31))
     _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
-    assert replaced == [] and server.dropped == [1]
+    assert replaced == [(7, 30)] and server.dropped == [1]
 
 
 def test_the_listeners_learn_of_an_unexpected_error_of_the_coordinator() -> None:
@@ -128,7 +128,7 @@ def test_the_listeners_learn_of_an_unexpected_error_of_the_coordinator() -> None
         raise RuntimeError("a bug")
 
     master.start = fail  # type: ignore[method-assign]  # raises an unexpected error
-    slots = SlotControl(replace=lambda task: None, release=lambda: None)
+    slots = SlotControl(replace=lambda task, spark_task: None, release=lambda: None)
     coordinator = Coordinator(cast(Any, master), cast(Any, Server()), cast(Any, Runner()), [Finished(frozenset())], slots)
     with pytest.raises(RuntimeError, match="a bug"):
         coordinator.run()

@@ -118,7 +118,7 @@ def split_list(*ids: str, first: int = 0, known: JsonValue = None) -> SplitList:
 
 
 def register(number: int) -> Register:
-    return Register(SlotIncarnation(f"slot{number}"), number, "host", 1000 + number, number, "executor")
+    return Register(SlotIncarnation(f"slot{number}"), number, number, "host", 1000 + number, number, "executor")
 
 
 def channel(source: int, target: int) -> ChannelId:

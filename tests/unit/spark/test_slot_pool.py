@@ -30,12 +30,16 @@ class Spark:
         executors = SimpleNamespace(size=lambda: 1, apply=lambda index: SimpleNamespace(maxTasks=lambda: 2))
         store = SimpleNamespace(executorList=lambda active: executors)
         rows = SimpleNamespace(mapPartitions=lambda task: SimpleNamespace(collect=collect))
+        self.running: list[int] = []
+        """The task attempts that Spark cannot kill."""
+        self.cancelled: queue.Queue[str] = queue.Queue()
+        jvm = SimpleNamespace(statusStore=lambda: store, killTaskAttempt=lambda attempt, *_: attempt in self.running)
         self.sparkContext = SimpleNamespace(
             master="local[2]",
-            _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)),
+            _jsc=SimpleNamespace(sc=lambda: jvm),
             setJobGroup=lambda *names, interruptOnCancel: None,
             addJobTag=lambda tag: None,
-            cancelJobGroup=lambda name: None,
+            cancelJobGroup=self.cancelled.put,
             parallelize=lambda items, partitions: rows,
         )
 
@@ -120,3 +124,14 @@ def test_the_report_of_a_slot_that_fails_at_each_start_contains_its_error() -> N
     with pool(lambda: [end], on_failure=failures.put):
         error = failures.get(timeout=WAIT_S)
     assert str(error) == "Cannot start slot 0 (raised): no free port in 7000-7001; widen --data-ports"
+
+
+def test_a_slot_whose_task_attempt_spark_cannot_kill_is_restarted_as_a_new_spark_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weir.spark.slot_pool._KILL_S", 0.0)
+    spark = Spark(lambda: [])
+    spark.running = [31]
+    slots = SlotPool(cast(SparkSession, spark), 1, BOOTSTRAP)
+    slots.replace(0, 30)
+    slots.replace(2, 31)
+    assert spark.cancelled.get(timeout=WAIT_S).endswith(" slot 2"), "attempt 30 has ended"
+    assert spark.cancelled.empty()

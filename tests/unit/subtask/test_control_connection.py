@@ -80,7 +80,7 @@ def new_connection(
 
 
 def register(executor: str = "host/1") -> Register:
-    return Register(ME, 0, "host", 1, 1, executor)
+    return Register(ME, 0, 0, "host", 1, 1, executor)
 
 
 def test_a_slot_ends_if_its_registration_is_not_answered_before_the_lease_expires(coordinator: Coordinator) -> None:

@@ -138,7 +138,7 @@ class SimSlot(Process):
             return
         self.simulation.step("register", self.name)
         self._control = self.driver.accept(self)
-        self.send_control(Register(self.incarnation, self.task, "sim", 1, self.number, "sim"))
+        self.send_control(Register(self.incarnation, self.task, self.number, "sim", 1, self.number, "sim"))
         self._beat()
         self._check_lease()
 
