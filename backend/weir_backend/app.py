@@ -29,6 +29,8 @@ from weir_backend.kit.readiness import Readiness
 from weir_backend.kit.single_flight import SingleFlight
 from weir_backend.kit.subscribers import Subscribers
 from weir_backend.kit.tasks import Tasks
+from weir_backend.platform_health.checks import component_checks
+from weir_backend.platform_health.monitor import PlatformMonitor
 from weir_backend.routes import ROOT_ROUTERS, ROUTERS
 from weir_backend.settings import Settings
 
@@ -56,6 +58,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         settings: Settings = app.state.settings
         database = Database(settings.sqlalchemy_url, pool_size=settings.pool_size, name="weir api")
+        checked_database = Database(settings.sqlalchemy_url, pool_size=1, name="weir api checks")
         notifications = Notifications(settings.database_url.get_secret_value())
         rate_limiter = RateLimiter(settings.redis_url.get_secret_value())
         subscribers = Subscribers(per_user_max=settings.streams_per_user, total_max=settings.streams_max)
@@ -68,6 +71,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
             SingleFlight(),
             subscribers,
             Readiness(database),
+            PlatformMonitor(component_checks(settings, checked_database)),
         )
         background = [
             asyncio.create_task(notifications.run()),
@@ -82,6 +86,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
             await asyncio.gather(*background, return_exceptions=True)
             rate_limiter.close()
             database.close()
+            checked_database.close()
 
     app = Api(
         title="Weir",

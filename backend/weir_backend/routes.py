@@ -21,6 +21,7 @@ from weir_backend.link.endpoints import router as link
 from weir_backend.metrics.endpoints import root as prometheus
 from weir_backend.metrics.endpoints import router as metrics
 from weir_backend.operations.endpoints import router as operations
+from weir_backend.platform_health.endpoints import router as platform_health
 from weir_backend.recovery.endpoints import router as recovery
 from weir_backend.runs.endpoints import router as runs
 from weir_backend.secrets.endpoints import router as secrets
@@ -36,6 +37,7 @@ ROUTERS: Sequence[APIRouter] = (
     jobs,
     job_manifests,
     operations,
+    platform_health,
     recovery,
     runs,
     checkpoints,

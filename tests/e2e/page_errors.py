@@ -10,7 +10,9 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, R
 
 ABORTED = "net::ERR_ABORTED"
 """The error of a request that the page itself aborted."""
-UNREACHABLE = re.compile(r"net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED)")
+UNREACHABLE = re.compile(
+    r"net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED)|status of 503"
+)
 
 
 class PageErrors:
@@ -26,7 +28,7 @@ class PageErrors:
 
     @contextmanager
     def allow_unreachable(self, page: Page) -> Iterator[None]:
-        """Ignore failed connections until the ``with`` block ends."""
+        """Ignore failed connections and responses with status 503 until the ``with`` block ends."""
         self._unreachable = True
         yield
         page.evaluate("1")  # the browser reports earlier errors before it returns the result of this call
@@ -45,5 +47,5 @@ class PageErrors:
             self.messages.append(f"failed: {request.method} {request.url}: {reason}")
 
     def _on_response(self, response: Response) -> None:
-        if response.status >= 400:
+        if response.status >= 400 and not (self._unreachable and response.status == 503):
             self.messages.append(f"{response.status}: {response.request.method} {response.url}")

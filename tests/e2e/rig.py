@@ -167,6 +167,19 @@ class Rig:
         finally:
             supervisor.resume()
 
+    @contextmanager
+    def frozen(self, child: str) -> Iterator[None]:
+        """Freeze a child process of the platform, such as "valkey", and its descendants until the ``with`` block ends."""
+        process = psutil.Process(self.platform.pids[child])
+        processes = [process, *process.children(recursive=True)]
+        for one in processes:
+            one.suspend()
+        try:
+            yield
+        finally:
+            for one in processes:
+                one.resume()
+
     def answers(self) -> bool:
         try:
             return httpx2.get(f"{self.url}/readyz", timeout=5.0).is_success

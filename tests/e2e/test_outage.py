@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Request, expect
 from tests.e2e.conftest import OpenSession
-from tests.e2e.rig import NAME, VERA, Rig, newest
+from tests.e2e.rig import NAME, VERA, WAIT_S, Rig, newest
 
 
 def _last_event(request: Request) -> int:
@@ -55,3 +56,27 @@ def test_a_page_shows_the_age_of_its_data_during_an_outage_and_the_missed_events
     rig.api.wait(job_id, lambda job: newest(job) >= before + 3)
     for number in range(before + 1, before + 4):
         expect(log.get_by_role("row").filter(has_text=f"checkpoint {number} in ")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("child", "name", "sentence"),
+    [
+        ("valkey", "Redis", r"Redis has not answered for \d+ s\. Check the server of Redis\."),
+        ("worker", "Workers", r"The worker worker@\S+ has not answered for \d+ s\. Start or restart the workers\."),
+        ("postgres", "Postgres", r"Postgres has not answered for \d+ s\. Check the server of the database\."),
+    ],
+)
+def test_every_page_names_a_component_of_the_platform_that_is_frozen(
+    rig: Rig, open_session: OpenSession, child: str, name: str, sentence: str
+) -> None:
+    vera = open_session(VERA)
+    page = vera.page
+    vera.go("/alerts", shows="Alerts")
+    healthy = page.get_by_role("button", name="Platform: all components are up")
+    expect(healthy).to_be_visible(timeout=WAIT_S * 1_000)
+    with vera.errors.allow_unreachable(page):
+        with rig.frozen(child):
+            expect(page.get_by_role("status").filter(has_text=f"Down: {name}.")).to_be_attached(timeout=WAIT_S * 1_000)
+            expect(page.get_by_text(re.compile(sentence))).to_be_visible()
+            vera.check(f"frozen-{child}")
+        expect(healthy).to_be_visible(timeout=WAIT_S * 1_000)

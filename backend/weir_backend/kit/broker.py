@@ -3,6 +3,9 @@ imports them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import redis
 from celery import Celery
 from kombu.exceptions import ChannelError, OperationalError
 
@@ -14,24 +17,47 @@ QUEUED_MAX = 20
 bound, because Redis keeps expired tasks until a worker fetches them."""
 
 
+def _celery(url: str) -> Celery:
+    celery = Celery("weir", broker=url, set_as_current=False)
+    celery.conf.update(
+        broker_connection_retry_on_startup=False,
+        # An unreachable broker must not delay requests. Workers find their work even without the broker, because they also poll the
+        # database.
+        broker_transport_options={
+            "socket_timeout": PUBLISH_S,
+            "socket_connect_timeout": PUBLISH_S,
+            "retry_on_timeout": False,
+        },
+        task_ignore_result=True,
+        task_serializer="json",
+        accept_content=["json"],
+        task_default_queue=DEFAULT_QUEUE,
+    )
+    return celery
+
+
+class WorkerDirectory:
+    """Asks the workers which queues they serve. ``url`` is the URL of Redis."""
+
+    def __init__(self, url: str) -> None:
+        self._celery = _celery(url)
+
+    def queues_of_workers(self, *, timeout_s: float, expected: int = 0) -> Mapping[str, frozenset[str]]:
+        """Return the queues of each worker that answers within ``timeout_s``, by the name of the worker. Return as soon as ``expected``
+        workers have answered; 0 waits until the timeout. Raises kombu's OperationalError if Redis is unreachable."""
+        inspect = self._celery.control.inspect(timeout=timeout_s, limit=expected or None)
+        try:
+            answers = inspect.active_queues() or {}
+        except redis.RedisError as error:
+            raise OperationalError(str(error)) from error
+        return {worker: frozenset(str(queue["name"]) for queue in queues) for worker, queues in answers.items()}
+
+
 class CeleryTasks:
     """Enqueues tasks in the Redis instance at ``url``. The connection to Redis is opened when the first task is enqueued."""
 
     def __init__(self, url: str) -> None:
-        self._celery = Celery("weir", broker=url, set_as_current=False)
-        self._celery.conf.update(
-            broker_connection_retry_on_startup=False,
-            # An unreachable broker must not delay requests. Workers find their work even without the broker, because they also poll the
-            # database.
-            broker_transport_options={
-                "socket_timeout": PUBLISH_S,
-                "socket_connect_timeout": PUBLISH_S,
-                "retry_on_timeout": False,
-            },
-            task_ignore_result=True,
-            task_serializer="json",
-            task_default_queue=DEFAULT_QUEUE,
-        )
+        self._celery = _celery(url)
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         """Enqueue a task. Raises kombu's OperationalError if the broker is unreachable."""

@@ -16,6 +16,7 @@ from weir_backend.kit.readiness import Readiness
 from weir_backend.kit.single_flight import SingleFlight
 from weir_backend.kit.subscribers import Subscribers
 from weir_backend.kit.tasks import Tasks
+from weir_backend.platform_health.monitor import PlatformMonitor
 from weir_backend.settings import Settings
 
 
@@ -31,6 +32,7 @@ class Services:
     single_flight: SingleFlight
     subscribers: Subscribers
     readiness: Readiness
+    platform_monitor: PlatformMonitor
 
 
 # The dependencies in this module are coroutines, because they do not block. FastAPI would run ordinary functions in a thread, which takes

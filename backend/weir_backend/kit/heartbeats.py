@@ -73,6 +73,11 @@ def _record(session: Session, component: str, moment: datetime, gap_max: timedel
     )
 
 
+def last_seen(session: Session, component: Component) -> datetime | None:
+    """Return the time of the newest heartbeat of a component, or None if there is no heartbeat."""
+    return session.scalar(select(Heartbeat.seen_at).where(Heartbeat.component == component.value))
+
+
 def alive_since(session: Session, moment: datetime, components: Collection[Component] = tuple(Component)) -> datetime | None:
     """Return the time since which all ``components`` have been up, or None if a component is down or has never been up."""
     rows = {

@@ -892,6 +892,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/platform": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get
+         * @description Return the health of Postgres, Redis, the workers, beat, the data directory and the connections of drivers. A component that hangs is down
+         *     after two seconds. If Postgres is down, the answer is 503 with the code `database`.
+         */
+        get: operations["get_platform_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -2144,6 +2165,31 @@ export interface components {
             reason?: string;
         };
         /**
+         * Component
+         * @enum {string}
+         */
+        Component: "postgres" | "redis" | "workers" | "beat" | "storage" | "drivers";
+        /**
+         * ComponentHealthRead
+         * @description The health of a component. `detail` and `next_step` are sentences. `up_at` is the last time at which this API process has found the component
+         *     up, or null. A component is `unknown` if its check needs another component, which is down.
+         */
+        ComponentHealthRead: {
+            component: components["schemas"]["Component"];
+            /** Detail */
+            detail: string;
+            /** Next Step */
+            next_step: string;
+            status: components["schemas"]["ComponentStatus"];
+            /** Up At */
+            up_at: string | null;
+        };
+        /**
+         * ComponentStatus
+         * @enum {string}
+         */
+        ComponentStatus: "up" | "down" | "unknown";
+        /**
          * CoverageRead
          * @description How the job would recover if one of its slots failed now. `strategy` is null if the job has no driver that has reported its graph. `sentence`
          *     says which slots restore which checkpoint, and why. `checkpoint` is the newest completed checkpoint, or null if the slots would start without
@@ -3078,6 +3124,14 @@ export interface components {
          * @enum {string}
          */
         PlanState: "PROPOSED" | "APPROVED" | "APPLYING" | "APPLIED" | "FAILED" | "DISCARDED";
+        /**
+         * PlatformHealthRead
+         * @description The health of the platform. `components` contains all components, always in the same order.
+         */
+        PlatformHealthRead: {
+            /** Components */
+            components: components["schemas"]["ComponentHealthRead"][];
+        };
         /**
          * ProblemDetails
          * @description RFC 9457 problem details, with a `code` for programs and a `next_step` for users.
@@ -7916,6 +7970,53 @@ export interface operations {
             };
         };
     };
+    get_platform_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformHealthRead"];
+                };
+            };
+            /** @description Not authenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -10628,6 +10729,8 @@ export const artifactKindValues: ReadonlyArray<FlattenedDeepRequired<components>
 export const backpressureLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BackpressureLevel"]> = ["ok", "low", "high"];
 export const causeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Cause"]> = ["skewed_key", "hot_split", "uneven_load"];
 export const checkpointStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CheckpointState"]> = ["IN_PROGRESS", "COMPLETED", "FAILED"];
+export const componentValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]> = ["postgres", "redis", "workers", "beat", "storage", "drivers"];
+export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ComponentStatus"]> = ["up", "down", "unknown"];
 export const deliveryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryState"]> = ["PENDING", "DELIVERED", "FAILED"];
 export const desiredStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DesiredState"]> = ["RUNNING", "SUSPENDED", "CANCELLED"];
 export const failuresConditionKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailuresCondition"]["kind"]> = ["failures"];

@@ -16,6 +16,8 @@ export class Administration {
   readonly webhooks: Schemas['WebhookRead'][];
   readonly secrets: Schemas['SecretRead'][];
   readonly deliveries: Schemas['DeliveryRead'][];
+  /** The health of the components of the platform. */
+  readonly components: Schemas['ComponentHealthRead'][];
   #ids = 100;
 
   constructor(readonly startMs: number) {
@@ -23,6 +25,11 @@ export class Administration {
     const user = (id: number, name: string, role: Role, more: Partial<Schemas['UserRead']> = {}): Schemas['UserRead'] => ({
       id, name, role, rollback: role === 'admin', disabled: false, has_password: true, has_oidc: false, version: 1, created_at: ago(60 * DAY_MS - id * DAY_MS), ...more,
     });
+    const up = (component: Schemas['Component'], detail: string): Schemas['ComponentHealthRead'] => ({ component, status: 'up', detail, next_step: '', up_at: ago(0) });
+    this.components = [
+      up('postgres', 'Postgres answers.'), up('redis', 'Redis answers; 0 tasks wait for a worker.'), up('workers', '3 workers answer.'), up('beat', 'Periodic tasks run.'),
+      up('storage', '/var/lib/weir has 212 GB of free space.'), up('drivers', '4 drivers are in contact.'),
+    ];
     this.users = [
       user(1, 'admin', 'admin'), user(2, 'operator', 'operator', { rollback: false }), user(3, 'viewer', 'viewer'),
       user(4, 'mira.holt', 'operator', { rollback: true, has_oidc: true, has_password: false }), user(5, 'j.ortega', 'viewer', { disabled: true, version: 3 }),

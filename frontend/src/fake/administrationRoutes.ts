@@ -123,6 +123,10 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
 
   ['GET', apiPath('/audit'), 'administer', ({ installation, query }) => listResponse(installation.administration.audit, query, 'audit')],
 
+  ['GET', apiPath('/platform'), 'view', ({ installation: { administration: { components } } }) => {
+    const postgres = components.find(({ component }) => component === 'postgres')!;
+    return postgres.status === 'down' ? problem(503, 'database', postgres.detail, postgres.next_step) : Response.json({ components } satisfies Schemas['PlatformHealthRead']);
+  }],
   ['GET', apiPath('/alerts'), 'view', ({ installation, query }) => listResponse(installation.administration.alerts, query, 'alerts')],
   ['GET', apiPath('/alert-rules'), 'view', (asked) => listResponse(rules(asked), filterByName(asked.query), 'alert-rules', ['id', 'ASC'])],
   ['POST', apiPath('/alert-rules'), 'operate', async (asked) => {

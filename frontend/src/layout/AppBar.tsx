@@ -5,6 +5,7 @@ import { Link } from 'react-router-dom';
 import { useCan } from '../auth/permissions';
 import { Logo } from './Logo';
 import { CommandButton } from './palette/CommandButton';
+import { PlatformButton } from './PlatformHealth';
 
 export function AppBar() {
   const { data } = useGetIdentity();
@@ -16,6 +17,7 @@ export function AppBar() {
       </Box>
       <Box sx={{ flex: 1 }} />
       <CommandButton />
+      <PlatformButton />
     </RaAppBar>
   );
 }

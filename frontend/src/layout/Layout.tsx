@@ -6,6 +6,7 @@ import { onSessionEnded } from '../api/transport';
 import { ErrorState } from '../shared/DataStates';
 import { AppBar } from './AppBar';
 import { Menu } from './Menu';
+import { PlatformBanner } from './PlatformHealth';
 
 export function Layout({ children, ...props }: LayoutProps) {
   return (
@@ -19,6 +20,7 @@ export function Layout({ children, ...props }: LayoutProps) {
       sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' }, '& .MuiDrawer-root, & .RaSidebar-fixed': { height: 'calc(100vh - 48px)' } }}
     >
       <LogoutOnSessionEnd />
+      <PlatformBanner />
       {children}
     </RaLayout>
   );

@@ -77,6 +77,8 @@ const wavefront: Tones<'waiting' | 'aligning' | 'snapshotted' | 'acknowledged'> 
   snapshotted: 'busy',
   acknowledged: 'good',
 };
+/** The states of a component of the platform, such as Postgres. */
+const component: Tones<Schemas['ComponentStatus']> = { up: 'good', down: 'bad', unknown: 'unknown' };
 /** The levels of log lines. */
 const log: Tones<'debug' | 'info' | 'warning' | 'error' | 'critical'> = { debug: 'waiting', info: 'busy', warning: 'attention', error: 'bad', critical: 'bad' };
 /** How a subtask spends its time. */
@@ -99,7 +101,7 @@ const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledgi
 /** Tones by kind of state, as in `<StateChip kind="run" state="RUNNING" />`. */
 export const STATES = {
   run, desired, health, checkpoint, backpressure, spec, operation, plan, planPhase, alert, delivery, account, token, switched,
-  wavefront, log, time, phase,
+  wavefront, component, log, time, phase,
 } as const;
 export type StateKind = keyof typeof STATES;
 export type StateOf<Kind extends StateKind> = Extract<keyof (typeof STATES)[Kind], string>;

@@ -21,8 +21,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from weir.cli.output import print_json
 from weir.errors import ConfigError
 from weir_backend import migrate
+from weir_backend.kit.broker import WorkerDirectory
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import QUEUES
+from weir_backend.platform_health.checks import FREE_BYTES_MIN, WorkersCheck
+from weir_backend.platform_health.monitor import CheckFailed
 from weir_backend.settings import Settings
 from weir_workers.embedded.cli.access import settings_of
 from weir_workers.embedded.cli.output import option, say
@@ -35,9 +38,7 @@ from weir_workers.embedded.supervisor.services import api_is_ready
 from weir_workers.embedded.supervisor.state_machine import State
 from weir_workers.file_lock import is_held
 
-FREE_BYTES_MIN = 1 << 30
 CLOCK_S_MAX = 2.0
-PING_S = 3.0
 _FIND_JAVA = "from weir.spark.java_home import find_java as f; j = f(); print(f'Java {j.version} ({j.origin})')"
 
 
@@ -257,23 +258,10 @@ def _api(subject: CheckContext) -> Finding:
 
 
 def _worker(subject: CheckContext, settings: Settings) -> Finding:
-    from weir_workers.app import make_app
-
-    app = make_app(settings)
     try:
-        answers = app.control.ping(timeout=PING_S, limit=len(WORKERS))
-    except Exception as error:  # noqa: BLE001  # the errors depend on the transport of kombu
-        return _skipped(f"the queue does not answer: {_first_line(error)}")
-    finally:
-        app.close()
-    answering = {node.partition("@")[0] for answer in answers for node in answer}
-    silent = [name for name in WORKERS if name not in answering]
-    if not silent:
-        return _ok(f"all answer: {', '.join(TITLES[name] for name in WORKERS)}")
-    return _problem(
-        f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
-        f"see {subject.directory.log_of(silent[0])}",
-    )
+        return _ok(WorkersCheck(WorkerDirectory(settings.redis_url.get_secret_value())).run())
+    except CheckFailed as error:
+        return _problem(str(error), f"see {' and '.join(str(subject.directory.log_of(name)) for name in WORKERS)}")
 
 
 def _clock(subject: CheckContext, settings: Settings) -> Finding:
