@@ -164,7 +164,7 @@ class SimulatedSlots:
     def register(self, slots: range) -> None:
         for number in slots:
             incarnation = SlotIncarnation(f"slot-{number}")
-            register = Register(incarnation, number % self._slots, f"host-{number}", 40_000, 1 + number, "executor")
+            register = Register(incarnation, number % self._slots, number, f"host-{number}", 40_000, 1 + number, "executor")
             self._put(Connected(ControlPeer(number), incarnation), Message(ControlPeer(number), encode(register)))
 
     def lose(self, number: int) -> None:
@@ -315,7 +315,7 @@ def measure(slots: int, directory: Path) -> ScaleMeasurement:
         graph, config, sources=plan.sources, generation=Generation(1), next_checkpoint=CheckpointId(1), restore=None
     )
     runner = EffectRunner(plan, storage, log)
-    control = SlotControl(replace=lambda task: None, release=lambda: None)
+    control = SlotControl(replace=lambda task, spark_task: None, release=lambda: None)
     coordinator = Coordinator(master, server, runner, [progress, reporter, milestones], control)  # type: ignore[arg-type]  # simulated
 
     def run() -> None:

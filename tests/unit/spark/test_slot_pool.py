@@ -128,7 +128,7 @@ def test_the_report_of_a_slot_that_fails_at_each_start_contains_its_error() -> N
 
 def test_a_slot_whose_task_attempt_spark_cannot_kill_is_restarted_as_a_new_spark_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.spark.slot_pool._KILL_S", 0.0)
-    spark = Spark(lambda: [])
+    spark = Spark(list)
     spark.running = [31]
     slots = SlotPool(cast(SparkSession, spark), 1, BOOTSTRAP)
     slots.replace(0, 30)
