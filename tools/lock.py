@@ -47,7 +47,7 @@ def compile_pins(name: str, pins: tuple[str, ...], *, upgrade: bool) -> None:
 def main(arguments: list[str]) -> int:
     upgrade = "--upgrade" in arguments
     groups = [part for group in ("test", "check", "demo", "e2e") for part in ("--group", group)]
-    compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", *groups], upgrade=upgrade)
+    compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", "--extra", "mcp", *groups], upgrade=upgrade)
     # The lowest versions that pyproject.toml allows, for a test. They change only with pyproject.toml.
     compile_lock("oldest.lock", ["pyproject.toml", "--extra", "runtime", "--resolution", "lowest-direct"], upgrade=True)
     compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)

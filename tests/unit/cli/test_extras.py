@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,15 @@ def modules_of(requirements: list[str]) -> set[str]:
 
 # The list omits pydantic, because typer, a base dependency, depends on pydantic.
 PLATFORM = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
+BLOCKED = (*extras.RUNTIME, *PLATFORM)
 
 
-def weir(*arguments: str) -> tuple[int, set[str], str]:
-    """Run a command without the extras, and return its exit code, the loaded modules and standard error."""
+def weir(*arguments: str, blocked: Sequence[str] = BLOCKED) -> tuple[int, set[str], str]:
+    """Run a command without the modules ``blocked``, and return its exit code, the loaded modules and standard error.
+
+    By default, the modules of the extras runtime and platform are blocked.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    blocked = [*extras.RUNTIME, *PLATFORM]
     command = [sys.executable, "-c", CLIENT_ONLY, json.dumps(arguments), json.dumps(blocked)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -101,6 +105,20 @@ def test_runtime_commands_report_that_the_runtime_extra_is_not_installed(argumen
         f"weir: This command needs the runtime, which is not installed (missing: {', '.join(extras.RUNTIME)}). "
         'Install it: pip install "weir-streaming[runtime]"\n'
     )
+
+
+def test_the_mcp_command_reports_that_the_mcp_extra_is_not_installed() -> None:
+    code, _, error = weir("mcp", blocked=["mcp"])
+    assert code == 2
+    assert error == (
+        "weir: This command needs the library of the Model Context Protocol, which is not installed (missing: mcp). "
+        'Install it: pip install "weir-streaming[mcp]"\n'
+    )
+
+
+def test_the_mcp_command_needs_neither_the_runtime_nor_the_platform() -> None:
+    code, loaded, error = weir("mcp")
+    assert code == 2 and "WEIR_API_URL" in error and "weir.cli.mcp.server" in loaded
 
 
 @pytest.mark.parametrize("command", ["up", "down", "doctor", "migrate"])

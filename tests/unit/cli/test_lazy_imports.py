@@ -46,5 +46,5 @@ def test_listing_a_checkpoint_directory_does_not_load_the_http_client(tmp_path: 
 def test_a_client_command_loads_neither_the_platform_nor_the_runtime() -> None:
     found = modules_loaded_by("jobs")
     assert "weir.cli.commands" in found
-    assert not found & {*PLATFORM, "pyspark", "polars", "pyarrow", "numba", "weir.spark", "weir.cli.run"}
+    assert not found & {*PLATFORM, "mcp", "pyspark", "polars", "pyarrow", "numba", "weir.spark", "weir.cli.run"}
     assert "httpx2" not in found, "the HTTP client is not loaded if no address is configured"

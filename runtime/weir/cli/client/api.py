@@ -15,12 +15,16 @@ from weir.cli.client.errors import Refused
 from weir.cli.client.http import RETRY_WHILE_WAITING_S, HttpClient
 from weir.cli.client.schemas import (
     ArtifactRead,
+    CheckpointDetailRead,
     CheckpointRead,
+    CoverageRead,
     EventRead,
+    FailureRead,
     JobRead,
     ManifestResultRead,
     OperationRead,
     PlanRead,
+    RunOfJobRead,
     SecretRead,
     SessionCreatedRead,
     SessionRead,
@@ -182,8 +186,18 @@ class ApiClient:
         """Newest first."""
         return cast("list[EventRead]", self.rows("/events", limit=limit, filter=_of_job(job_id), sort=("number", "DESC")))
 
-    def checkpoint(self, checkpoint_id: int) -> dict[str, Any]:
-        return cast("dict[str, Any]", self._get(f"/checkpoints/{checkpoint_id}"))
+    def checkpoint(self, checkpoint_id: int) -> CheckpointDetailRead:
+        return cast(CheckpointDetailRead, self._get(f"/checkpoints/{checkpoint_id}"))
+
+    def failures(self, job_id: int, limit: int) -> list[FailureRead]:
+        """Newest first."""
+        return cast("list[FailureRead]", self.rows(f"/jobs/{job_id}/failures", limit=limit))
+
+    def coverage(self, job_id: int) -> CoverageRead:
+        return cast(CoverageRead, self._get(f"/jobs/{job_id}/coverage"))
+
+    def run(self, run_id: int) -> RunOfJobRead:
+        return cast(RunOfJobRead, self._get(f"/runs/{run_id}"))
 
     def metrics(self, job_id: int, *, since: datetime) -> list[SubtaskSeriesRead]:
         response = self.http.request("GET", f"/jobs/{job_id}/metrics", params={"since": since.isoformat()})
@@ -272,6 +286,18 @@ def find_job(client: ApiClient, name_or_id: str) -> JobRead:
         hint = _similar_names(client, name_or_id)
         raise Refused(f"No job '{name_or_id}' at {client.endpoint.url}. {hint}", status=404, code="no-job")
     return job
+
+
+def find_checkpoint(client: ApiClient, job: JobRead, number: int) -> CheckpointDetailRead:
+    """Return the checkpoint of the job with this number. Raises Refused if there is no such checkpoint."""
+    found = client.rows("/checkpoints", limit=1, filter={"job_id": job["id"], "number": number})
+    if not found:
+        raise Refused(
+            f"Job '{job['name']}' has no checkpoint {number}. To list its checkpoints, run weir checkpoints {job['name']}.",
+            status=404,
+            code="no-checkpoint",
+        )
+    return client.checkpoint(found[0]["id"])
 
 
 def _job_or_none(client: ApiClient, name_or_id: str) -> JobRead | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class OperationRead(TypedDict):
@@ -31,6 +31,10 @@ class RunRead(TypedDict):
     created_at: str
     running_at: str | None
     ended_at: str | None
+
+
+class RunOfJobRead(RunRead):
+    job_id: int
 
 
 class LastCheckpointRead(TypedDict):
@@ -236,6 +240,49 @@ class CheckpointRead(TypedDict):
     failure: str | None
 
 
+class CheckpointDetailRead(CheckpointRead):
+    """``statistics`` contains the statistics of the checkpoint and, for each chain, of its subtasks."""
+
+    generation: int
+    parent: int | None
+    subtasks: int
+    acknowledged: int
+    statistics: dict[str, Any]
+
+
+class FailureRead(TypedDict):
+    id: int
+    run_id: int
+    kind: str
+    reason: str
+    at: str
+    recovery: str | None
+    recovered_at: str | None
+    downtime_ms: int | None
+
+
+class CoverageRead(TypedDict):
+    """How a job would recover if one of its slots failed now."""
+
+    sentence: str
+    strategy: str | None
+    checkpoint: int | None
+    recoveries: int
+    median_ms: int | None
+    max_ms: int | None
+
+
+class AlertRead(TypedDict):
+    id: int
+    job_id: int
+    kind: str
+    rule_name: str
+    state: str
+    message: str
+    since: str
+    resolved_at: str | None
+
+
 class EventRead(TypedDict):
     number: int
     kind: str
@@ -258,3 +305,16 @@ class SubtaskSeriesRead(TypedDict):
     records_out_per_s: list[float]
     busy_ms_per_s: list[float]
     backpressure: list[str]
+
+
+class OperatorStatus(TypedDict):
+    """An operator of a job, with the newest rates of its subtasks."""
+
+    uid: str
+    kind: str
+    name: str
+    parallelism: int
+    records_in_per_s: NotRequired[float]
+    records_out_per_s: NotRequired[float]
+    busy_ms_per_s: NotRequired[float]
+    backpressure: NotRequired[str]

@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 
-from weir.cli.client.api import find_job, open_client
+from weir.cli.client.api import find_checkpoint, find_job, open_client
 from weir.cli.client.credentials import is_configured
 from weir.cli.client.errors import Refused
-from weir.cli.client.schemas import CheckpointRead, JobRead
+from weir.cli.client.schemas import CheckpointDetailRead, CheckpointRead, JobRead
 from weir.cli.output import print_fields, print_json, print_rows, size_text, time_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -87,19 +87,14 @@ def _notes(checkpoint: CheckpointRead) -> list[str]:
 def print_one(name: str, number: int, *, as_json: bool) -> None:
     with open_client() as client:
         job = find_job(client, name)
-        found = client.rows("/checkpoints", limit=1, filter={"job_id": job["id"], "number": number})
-        if not found:
-            raise Refused(
-                f"Job '{job['name']}' has no checkpoint {number}. To list its checkpoints, run weir checkpoints {job['name']}."
-            )
-        detail = client.checkpoint(found[0]["id"])
+        detail = find_checkpoint(client, job, number)
     if as_json:
         print_json(detail)
     else:
         _print_detail(job, detail)
 
 
-def _print_detail(job: JobRead, detail: dict[str, Any]) -> None:
+def _print_detail(job: JobRead, detail: CheckpointDetailRead) -> None:
     kind = "savepoint" if detail["is_savepoint"] else "checkpoint"
     written = detail["statistics"]["checkpointed_size"]
     print_fields(
@@ -112,7 +107,7 @@ def _print_detail(job: JobRead, detail: dict[str, Any]) -> None:
             ("state size", size_text(detail["state_bytes"]) if detail["state_bytes"] is not None else ""),
             ("written", "" if written is None else size_text(written)),
             ("acknowledged", f"{detail['acknowledged']} of {detail['subtasks']} subtasks"),
-            ("notes", ", ".join(_notes(detail))),  # type: ignore[arg-type]  # it has all fields of a Checkpoint
+            ("notes", ", ".join(_notes(detail))),
         ]
     )
     rows = [_chain_row(chain) for chain in detail["statistics"]["chains"]]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from weir.cli.client.api import ApiClient, find_job, open_client
+from weir.cli.client.api import find_job, open_client
 from weir.cli.client.errors import AbortedByUser, OperationFailed, Refused
-from weir.cli.client.schemas import JobRead, OperationRead, SubtaskSeriesRead
+from weir.cli.client.operators import operators_of
+from weir.cli.client.schemas import JobRead, OperationRead, OperatorStatus
 from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
 from weir.cli.options import (
@@ -27,10 +27,7 @@ from weir.cli.options import (
 )
 from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
 
-METRICS_AGE_MAX = timedelta(seconds=90)
-"""The maximum age of metric samples. Older samples do not describe the current throughput."""
 _PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
-_LEVELS = ("ok", "low", "high")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -86,9 +83,7 @@ def status(name: JobArgument, output: OutputOption = OutputFormat.TEXT) -> None:
     """Show the state and health of a job, its run, last checkpoint, current operation and operators."""
     with open_client() as client:
         job = find_job(client, name)
-        operators = _operators(client, job)
-        metrics = client.metrics(job["id"], since=datetime.now(UTC) - METRICS_AGE_MAX) if job["run"] is not None else []
-        add_rates(operators, metrics)
+        operators = operators_of(client, job)
     if output is OutputFormat.JSON:
         print_json({**job, "operators": operators})
         return
@@ -140,41 +135,7 @@ def _checkpoint_text(last: Any) -> str:
     return ", ".join(parts)
 
 
-def _operators(client: ApiClient, job: JobRead) -> list[dict[str, Any]]:
-    """Return the operators of the job's version. The result is empty if the version is not compiled yet."""
-    try:
-        graph = client.graph(job["id"], job["spec_number"])
-    except Refused as error:
-        if error.status == 404:
-            return []
-        raise
-    subtasks = {uid: chain["parallelism"] for chain in graph.get("chains", []) for uid in chain["operators"]}
-    return [
-        {
-            "uid": operator["uid"],
-            "kind": operator["kind"],
-            "name": operator.get("name", ""),
-            "parallelism": subtasks.get(operator["uid"], 0),
-        }
-        for operator in graph["logical"]["operators"]
-    ]
-
-
-def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[SubtaskSeriesRead]) -> None:
-    """Add to each operator the sum of the newest rates of its subtasks, and the highest backpressure among the subtasks.
-
-    The operators of a chain share one measurement.
-    """
-    for operator in operators:
-        own = [task for task in subtasks if task["at"] and any(name["uid"] == operator["uid"] for name in task["operators"])]
-        if own:
-            operator["records_in_per_s"] = sum(task["records_in_per_s"][-1] for task in own)
-            operator["records_out_per_s"] = sum(task["records_out_per_s"][-1] for task in own)
-            operator["busy_ms_per_s"] = max(task["busy_ms_per_s"][-1] for task in own)
-            operator["backpressure"] = max((task["backpressure"][-1] for task in own), key=_LEVELS.index)
-
-
-def _operator_row(operator: dict[str, Any]) -> tuple[str, ...]:
+def _operator_row(operator: OperatorStatus) -> tuple[str, ...]:
     cells = (operator["uid"], operator["kind"], str(operator["parallelism"]))
     if "backpressure" not in operator:
         return (*cells, "", "", "", "")

@@ -85,11 +85,14 @@ def logs(
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         if job["run"] is None and not follow:
-            raise Refused(
-                f"Job '{job['name']}' has no log, because it has not run yet."
-                + (f" {job['health_reason']}" if job["health_reason"] else "")
-            )
+            raise Refused(no_log(job))
         _print_logs(client, job, lines, follow=follow, output=output)
+
+
+def no_log(job: JobRead) -> str:
+    """Return the error message for a job without runs."""
+    reason = f" {job['health_reason']}" if job["health_reason"] else ""
+    return f"Job '{job['name']}' has no log, because it has not run yet.{reason}"
 
 
 def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, output: OutputFormat) -> None:
