@@ -36,6 +36,7 @@ READS: dict[str, dict[str, Any]] = {
     "list_versions": {"job": "flights"},
     "get_graph": {"job": "flights"},
     "get_coverage": {"job": "flights"},
+    "get_platform_health": {},
     "list_checkpoints": {"job": "flights"},
     "get_checkpoint": {"job": "flights", "checkpoint": 1},
     "list_runs": {"job": "flights"},
@@ -115,7 +116,7 @@ def test_tools_have_typed_arguments_and_answers_and_no_token() -> None:
     for tool in listed_tools():
         assert tool.output_schema is not None
         for schema in (tool.input_schema, tool.output_schema):
-            assert schema["type"] == "object" and schema["properties"]
+            assert schema["type"] == "object" and (schema["properties"] or schema is tool.input_schema)
         assert tool.input_schema["additionalProperties"] is False
         assert not {name for name in tool.input_schema["properties"] if "token" in name or "url" in name or "secret" in name}
 
@@ -148,6 +149,7 @@ def test_a_viewer_can_call_every_tool_that_reads(with_plan: Worker, login: Login
     assert [one["uid"] for one in job["operators"]] == ["read", "files", "console"]
     assert answers["get_graph"]["item"]["graph"] == with_plan.graph
     assert answers["get_coverage"]["item"]["sentence"]
+    assert answers["get_platform_health"]["item"]["components"][0]["status"] == "up"
     assert [one["number"] for one in answers["list_checkpoints"]["items"]] == [1]
     assert answers["get_checkpoint"]["item"]["statistics"]["num_subtasks"] == 2
     assert [one["number"] for one in answers["list_runs"]["items"]] == [1]

@@ -24,6 +24,7 @@ from weir.cli.client.schemas import (
     ManifestResultRead,
     OperationRead,
     PlanRead,
+    PlatformHealthRead,
     RunOfJobRead,
     SecretRead,
     SessionCreatedRead,
@@ -195,6 +196,9 @@ class ApiClient:
 
     def coverage(self, job_id: int) -> CoverageRead:
         return cast(CoverageRead, self._get(f"/jobs/{job_id}/coverage"))
+
+    def platform_health(self) -> PlatformHealthRead:
+        return cast(PlatformHealthRead, self._get("/platform"))
 
     def run(self, run_id: int) -> RunOfJobRead:
         return cast(RunOfJobRead, self._get(f"/runs/{run_id}"))

@@ -272,6 +272,20 @@ class CoverageRead(TypedDict):
     max_ms: int | None
 
 
+class ComponentHealthRead(TypedDict):
+    component: str
+    status: str
+    detail: str
+    next_step: str
+    up_at: str | None
+
+
+class PlatformHealthRead(TypedDict):
+    """The health of Postgres, Redis, the workers, beat, the data directory and the connections of drivers."""
+
+    components: list[ComponentHealthRead]
+
+
 class AlertRead(TypedDict):
     id: int
     job_id: int

@@ -21,6 +21,7 @@ from weir.cli.client.schemas import (
     OperationRead,
     OperatorStatus,
     PlanRead,
+    PlatformHealthRead,
     RunRead,
     SpecRead,
 )
@@ -101,6 +102,12 @@ def list_versions(client: ApiClient, *, job: JobName, limit: Limit = 10, cursor:
 def get_coverage(client: ApiClient, *, job: JobName) -> Answer[CoverageRead]:
     """Say what would happen if a slot of the job failed now: which slots restore which checkpoint, and how long recent recoveries took."""
     return answer(client.coverage(find_job(client, job)["id"]))
+
+
+def get_platform_health(client: ApiClient) -> Answer[PlatformHealthRead]:
+    """Return the health of the platform itself: Postgres, Redis, the workers, beat, the data directory and the connections of drivers. Ask for
+    it if jobs do not start, stop or recover, or if data is old."""
+    return answer(client.platform_health())
 
 
 # ---- history -----------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ def _newest(client: ApiClient, path: str, filter: Mapping[str, Any], limit: int,
 READ_TOOLS = tuple(
     tool(one)
     for one in (
-        *(list_jobs, get_job, list_versions, get_graph, get_coverage),
+        *(list_jobs, get_job, list_versions, get_graph, get_coverage, get_platform_health),
         *(list_checkpoints, get_checkpoint, list_runs, list_failures, list_events, read_log, list_alerts),
         *(list_operations, get_operation, list_plans, get_plan),
     )
