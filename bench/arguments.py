@@ -14,11 +14,10 @@ def positive(text: str) -> int:
     return number
 
 
-def add_only(parser: argparse.ArgumentParser, parts: Sequence[str]) -> None:
-    """Add ``--only``, which selects the parts to measure. The default is all parts."""
-    parser.add_argument(
-        "--only", default=",".join(parts), help=f"parts to measure, separated by commas, from: {', '.join(parts)}"
-    )
+def add_only(parser: argparse.ArgumentParser, parts: Sequence[str], optional: Sequence[str] = ()) -> None:
+    """Add ``--only``, which selects the parts to measure. The default is all parts except ``optional``."""
+    known = ", ".join((*parts, *optional))
+    parser.add_argument("--only", default=",".join(parts), help=f"parts to measure, separated by commas, from: {known}")
 
 
 def parts_of(parser: argparse.ArgumentParser, only: str, parts: Sequence[str]) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ from weir.protocol.metrics_address import TOKEN_CHARACTERS_MIN, is_token, parse_
 from weir_backend.recovery.external_path import CheckpointPath
 from weir_backend.webhooks.addresses import Reach
 
+Days = Annotated[float, Field(le=365_000, allow_inf_nan=False)]
+"""A number of days that can be subtracted from the current time."""
+
 
 class Settings(BaseSettings):
     """Settings of the API and of the workers."""
@@ -43,24 +46,29 @@ class Settings(BaseSettings):
     """The maximum number of concurrent event streams of one user in one API process."""
     streams_max: Annotated[int, Field(gt=0)] = 1_000
     """The maximum number of concurrent event streams in one API process."""
-    events_kept_days: Annotated[float, Field(gt=0)] = 90.0
-    audit_kept_days: Annotated[float, Field(gt=0)] = 1_095.0
+    events_kept_days: Annotated[Days, Field(gt=0)] = 90.0
+    audit_kept_days: Annotated[Days, Field(gt=0)] = 1_095.0
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
-    checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
+    checkpoints_kept_days: Annotated[Days, Field(gt=0)] = 365.0
     """How long to keep the metadata of a completed checkpoint after its files are deleted."""
+    checkpoints_full_days: Annotated[Days, Field(gt=0)] = 1.0
+    """How long to keep the metadata of every completed checkpoint."""
+    checkpoints_per_minute_days: Annotated[Days, Field(ge=0)] = 7.0
+    """How long to keep the metadata of one completed checkpoint per minute and job, after ``checkpoints_full_days``. Of older checkpoints, one
+    per hour and job is kept."""
     compile_environment: str = ""
     """The environment variables of a worker that user code can read while the worker compiles the code: comma-separated names, or prefixes with
     a star (``AWS_*``). User code can always read the variables that ``COMPILE_VARIABLES`` lists, such as ``PATH`` and ``LANG``."""
-    run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
+    run_files_kept_days: Annotated[Days, Field(gt=0)] = 14.0
     """How long to keep the files of an ended run (log, code) on the host of its driver."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5
     """For each job, the number of newest runs that keep their files regardless of age."""
     run_files_kept_max: Annotated[int, Field(gt=0)] = 100
     """For each job, the maximum number of runs that keep their files. The files of older runs are deleted regardless of age, so that a job in a
     restart loop does not fill the disk."""
-    artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
+    artifacts_kept_days: Annotated[Days, Field(gt=0)] = 7.0
     """How long to keep an artifact that no spec references, counted from the last upload of the artifact."""
-    undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
+    undo_kept_days: Annotated[Days, Field(gt=0)] = 30.0
     """How long to keep the checkpoint that an undo of a plan would restore, counted from the end of the plan."""
     separate_approver: bool = False
     """Whether Weir refuses the approval of a plan by the user who proposed it, so that another user must approve the plan."""

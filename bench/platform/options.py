@@ -11,6 +11,8 @@ from bench.arguments import add_only, parts_of, positive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("reading", "ingest", "streams", "mix", "growth")
+MONTH = "month"
+"""The part that has its own tables. It is measured only if ``--only`` names it, because loading a month of checkpoints takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class PlatformBenchOptions:
 def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     parser = argparse.ArgumentParser(prog="make bench-platform", description="Pass options as ARGS='...'.")
     parser.add_argument("--quick", action="store_true", help="use a twentieth of the rows, and measure for 5 s instead of 30 s")
-    add_only(parser, PARTS)
+    add_only(parser, PARTS, optional=(MONTH,))
     parser.add_argument("--jobs", type=positive, help="number of jobs in the tables")
     parser.add_argument("--checkpoints", type=positive, help="number of checkpoints in the tables")
     parser.add_argument("--events", type=positive, help="number of events in the tables")
@@ -65,7 +67,7 @@ def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="directory for results")
     given = parser.parse_args(arguments)
-    parts = parts_of(parser, given.only, PARTS)
+    parts = parts_of(parser, given.only, (*PARTS, MONTH))
     try:
         batches = tuple(positive(one) for one in given.batches.split(","))
     except ValueError:

@@ -27,6 +27,10 @@ SHOWN = {
         "rows", "rows_per_s", "rows_per_s_in_rounds", "bite_p50_ms", "bite_first_ms", "bite_last_ms", "table_mb", "rows_made_per_s",
         "rows_most", "rows_last", "rows_expected_at_most",
     ),
+    "month": (
+        "rows", "rows_per_s", "seconds", "passes", "pass_p50_ms", "pass_max_s", "table_mb", "index_mb", "requests", "p50_ms", "p95_ms",
+        "slowest", "slowest_p95_ms",
+    ),
 }  # fmt: skip
 """The columns of each part's table. The result file has all values."""
 

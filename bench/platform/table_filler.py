@@ -101,7 +101,7 @@ def fill(platform: TemporaryControlPlane, options: PlatformBenchOptions, log: Ca
                 log(f"  filled {rows.jobs:,} jobs, {rows.checkpoints:,} checkpoints, {rows.events:,} events")
     log(f"  copying {filling.copies:,} jobs")
     rows.add(_copy(platform.database, filling))
-    _vacuum(platform.database)
+    vacuum(platform.database)
     with platform.database.session() as session:
         largest = session.scalars(select(Job.id).where(Job.name == filling.scripts[0].name)).one()
     _write_log(platform, largest)
@@ -183,13 +183,19 @@ def _caller(user: User, role: Role) -> Caller:
     return Caller(user.id, user.name, permissions_of(role, rollback=True))
 
 
-def _vacuum(database: Database) -> None:
+def vacuum(database: Database) -> None:
     """Vacuum all tables, as autovacuum does while tables grow over weeks."""
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("SET statement_timeout = 0"))
         connection.execute(text("VACUUM (ANALYZE)"))
         connection.execute(text("CHECKPOINT"))
         connection.execute(text("RESET statement_timeout"))
+
+
+def table_bytes(database: Database, name: str) -> int:
+    """Return the size of a table with its indexes, or of one index."""
+    with database.session() as session:
+        return int(session.scalar(text("SELECT pg_total_relation_size(CAST(:name AS regclass))"), {"name": name}) or 0)
 
 
 def _write_log(platform: TemporaryControlPlane, job_id: int) -> None:

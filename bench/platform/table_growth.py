@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 
 from bench.platform.driver_events import LOGGED_A_ROUND, ROUND, SAMPLES_A_CHECKPOINT
 from bench.platform.ingest import EVENTS_PER_S, new_runs
@@ -18,6 +18,7 @@ from bench.platform.offered_load import offer_load
 from bench.platform.options import PlatformBenchOptions
 from bench.platform.results import Aim, Measurement, Value
 from bench.platform.server import TemporaryControlPlane
+from bench.platform.table_filler import table_bytes
 from weir_backend.housekeeping import service
 from weir_backend.kit.database import Database
 from weir_backend.models import Checkpoint, CheckpointState, Event, MetricSample
@@ -44,7 +45,7 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
         if cleanup.name not in TABLES:
             continue
         table = TABLES[cleanup.name].__tablename__
-        size = _bytes(platform.database, table)
+        size = table_bytes(platform.database, table)
         batches = _delete_expired(platform.database, settings, cleanup)
         rows, seconds = sum(batch.rows for batch in batches), sum(batch.seconds for batch in batches)
         values: dict[str, Value] = {
@@ -112,11 +113,13 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, options: Platform
 def _delete_expired(database: Database, settings: Settings, cleanup: service.Cleanup) -> list[DeletedBatch]:
     """Delete batches until no expired row remains, as the worker's task does in each round."""
     found: list[DeletedBatch] = []
-    while not found or found[-1].rows == service.BATCH_ROWS:
+    more = True
+    while more:
         began = time.monotonic()
         with database.session() as session:
-            rows = cleanup.run(session, settings)
-        found.append(DeletedBatch(rows, time.monotonic() - began))
+            batch = cleanup.run(session, settings)
+        more = batch.more
+        found.append(DeletedBatch(batch.deleted, time.monotonic() - began))
     return found
 
 
@@ -156,8 +159,3 @@ def _completed(database: Database) -> int:
 def _rows(database: Database) -> int:
     with database.session() as session:
         return sum(session.scalar(select(func.count()).select_from(table)) or 0 for table in (Event, MetricSample))
-
-
-def _bytes(database: Database, table: str) -> int:
-    with database.session() as session:
-        return int(session.scalar(text("SELECT pg_total_relation_size(CAST(:name AS regclass))"), {"name": table}) or 0)

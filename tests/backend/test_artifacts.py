@@ -33,7 +33,7 @@ def let_days_pass(database: Database, days: float) -> None:
 def delete_unused(platform: Platform) -> int:
     (cleanup,) = [one for one in service.CLEANUPS if one.name == "artifacts that no job uses"]
     with platform.database.session() as session:
-        return cleanup.run(session, platform.settings)
+        return cleanup.run(session, platform.settings).deleted
 
 
 def counts(database: Database) -> tuple[int, int]:

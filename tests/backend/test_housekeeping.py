@@ -12,6 +12,7 @@ from tests.backend.jobs import completed, end_run, new_job, new_run, numbered, s
 
 from weir.protocol.events import MetricsSampled
 from weir_backend.housekeeping import repository, service
+from weir_backend.housekeeping.batches import Batch
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.link.service import KnownRun, store
@@ -71,7 +72,7 @@ def test_old_rows_other_than_completed_checkpoints_are_deleted(database: Databas
         session.execute(update(Checkpoint).values(triggered_at=now()))
     for cleanup in service.CLEANUPS:
         with database.session() as session:
-            assert cleanup.run(session, settings) == 0, cleanup.name
+            assert cleanup.run(session, settings) == Batch(0, more=False), cleanup.name
     assert counted(database) == before
     with database.session() as session:
         session.execute(update(MetricSample).values(at=old))

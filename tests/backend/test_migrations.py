@@ -281,3 +281,26 @@ def test_migration_0008_copies_pins_with_their_holders(filled: Engine) -> None:
         (5, "undo", None, 4, "an undo of plan 4 would return to it"),
         (6, "user", None, None, "plan 99 restores it"),
     ]
+
+
+def test_migration_0016_counts_the_stored_checkpoints(empty: Engine) -> None:
+    migrate.upgrade(empty, "0015")
+    with empty.connect() as connection:
+        connection.exec_driver_sql("""
+            INSERT INTO artifacts (digest, kind, name, size) VALUES ('a', 'py', 'orders.py', 1);
+            INSERT INTO jobs (name, desired_state, spec_number) VALUES ('orders', 'RUNNING', 1), ('idle', 'RUNNING', 1);
+            INSERT INTO specs (job_id, number, artifact_id, body, state) VALUES (1, 1, 1, '{}', 'VALID');
+            INSERT INTO runs (job_id, number, spec_id, state, start, token_digest) VALUES (1, 1, 1, 'RUNNING', '{}', 'x');
+            INSERT INTO checkpoints (job_id, run_id, number, generation, state, trigger, is_savepoint, triggered_at, subtasks)
+                 SELECT 1, 1, number, 1, state, 'periodic', number = 1, now(), 1
+                   FROM unnest(array['COMPLETED', 'COMPLETED', 'FAILED', 'IN_PROGRESS']) WITH ORDINALITY AS one (state, number);
+        """)
+        connection.commit()
+    migrate.upgrade(empty, "0016")
+    columns = ("completed_checkpoints", "failed_checkpoints", "completed_savepoints")
+    assert rows(empty, "jobs", *columns) == [(2, 1, 1), (0, 0, 0)]
+    # An older version of Weir, which does not know the counters, changes a checkpoint.
+    with empty.connect() as connection:
+        connection.exec_driver_sql("UPDATE checkpoints SET state = 'COMPLETED' WHERE number > 2")
+        connection.commit()
+    assert rows(empty, "jobs", *columns) == [(4, 0, 1), (0, 0, 0)]

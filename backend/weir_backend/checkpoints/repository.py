@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    ColumnExpressionArgument,
     Row,
     and_,
     case,
@@ -118,13 +119,9 @@ def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
     )
 
 
-def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool, int]]:
-    """Return the number of checkpoints by state and ``is_savepoint``."""
-    return session.execute(
-        select(Checkpoint.state, Checkpoint.is_savepoint, func.count())
-        .where(Checkpoint.job_id == job_id)
-        .group_by(Checkpoint.state, Checkpoint.is_savepoint)
-    ).all()
+def count_in_progress(session: Session, job_id: int) -> int:
+    in_progress = (Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.IN_PROGRESS)
+    return session.scalar(select(func.count()).select_from(Checkpoint).where(*in_progress)) or 0
 
 
 def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
@@ -180,7 +177,7 @@ def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int
     return session.execute(query.group_by(Checkpoint.id, *group)).all()
 
 
-def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnElement[bool]) -> Checkpoint | None:
+def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnExpressionArgument[bool]) -> Checkpoint | None:
     query = select(Checkpoint).where(Checkpoint.job_id == job_id, Checkpoint.state == state, *also)
     return session.scalar(query.order_by(Checkpoint.number.desc()).limit(1))
 

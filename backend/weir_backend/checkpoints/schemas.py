@@ -182,8 +182,9 @@ class RestoreRead(BaseModel):
 
 
 class CheckpointOverviewRead(BaseModel):
-    """An overview of the checkpoints of a job. `counts` covers all checkpoints of the job. The summaries cover the last `summarized` completed
-    checkpoints. `latest_restore` describes the restore of the newest run that has reached RUNNING, or is null if that run started without state."""
+    """An overview of the checkpoints of a job. `counts` covers all checkpoints since the job was created, including checkpoints whose rows are
+    deleted. The summaries cover the last `summarized` completed checkpoints whose rows are stored. The rows of the last 500 completed checkpoints are
+    always stored. `latest_restore` describes the restore of the newest run that has reached RUNNING, or is null if that run started without state."""
 
     counts: CheckpointCountsRead
     summarized: int

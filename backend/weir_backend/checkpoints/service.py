@@ -97,21 +97,21 @@ def _path_of(session: Session, checkpoint: Checkpoint) -> str | None:
 def summary(session: Session, settings: Settings, caller: Caller, job_id: int, last: int) -> CheckpointOverviewRead:
     """Return counts, summaries and the newest checkpoints of a job. Raises NotFound."""
     check_exists(session, job_id)
-    counted = repository.counts(session, job_id)
-    by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
+    job = session.get_one(Job, job_id)
+    in_progress = repository.count_in_progress(session, job_id)
     rows = repository.last_completed(session, job_id, last)
     completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
-    savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
+    savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint)
     rows_shown = [row for row in (completed, failed, savepoint) if row is not None]
     latest = {row.id: row for row in kept.read(session, settings, caller, rows_shown, now())}
     return CheckpointOverviewRead(
         counts=CheckpointCountsRead(
-            in_progress=by_state[CheckpointState.IN_PROGRESS],
-            completed=by_state[CheckpointState.COMPLETED],
-            failed=by_state[CheckpointState.FAILED],
-            savepoints=sum(count for state, owned, count in counted if owned and state is CheckpointState.COMPLETED),
-            total=sum(by_state.values()),
+            in_progress=in_progress,
+            completed=job.completed_checkpoints,
+            failed=job.failed_checkpoints,
+            savepoints=job.completed_savepoints,
+            total=in_progress + job.completed_checkpoints + job.failed_checkpoints,
         ),
         summarized=len(rows),
         end_to_end_duration=summarize([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None]),

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    Select,
+    Subquery,
+    and_,
+    any_,
+    cast,
+    delete,
+    false,
+    func,
+    or_,
+    select,
+    true,
+    union_all,
+    update,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
+from weir_backend.housekeeping.history_rules import NEWEST_KEPT, HistoryRow
+from weir_backend.kit.database import pairs
 from weir_backend.models import (
     Alert,
     AuditEntry,
@@ -50,27 +71,140 @@ def delete_failed_checkpoints(session: Session, before: datetime, rows_max: int)
 
 def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
     """Delete completed checkpoints whose files are deleted. Keep the newest checkpoint of each job. Also keep the checkpoints that show the
-    lineage of the job: each checkpoint that a plan or a run restores, and the ``safety_checkpoint`` of each plan."""
+    lineage of the job: each checkpoint that a plan or a run restores, and the ``safety_checkpoint`` of each plan. Also keep the checkpoints of
+    operations that are not deleted yet."""
     expired = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
-    of_job = RecoveryPlan.job_id == Checkpoint.job_id
-    target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
-    of_plan = select(RecoveryPlan.id).where(of_job, or_(target, RecoveryPlan.safety_checkpoint == Checkpoint.number))
-    begun_with = Run.start["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
-    of_run = select(Run.id).where(Run.job_id == Checkpoint.job_id, begun_with)
-    of_next_run = select(Job.id).where(
-        Job.id == Checkpoint.job_id, Job.next_start["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
-    )
+    names = _references()
+    named = select(names.c.number).where(names.c.job_id == Checkpoint.job_id, names.c.number == Checkpoint.number)
     later = aliased(Checkpoint)
     later_one = select(later.id).where(
         later.job_id == Checkpoint.job_id, later.state == CheckpointState.COMPLETED, later.number > Checkpoint.number
     )
-    return _delete_batch(
-        session,
-        Checkpoint,
-        Checkpoint.id,
-        expired & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
-        rows_max,
+    return _delete_batch(session, Checkpoint, Checkpoint.id, expired & ~named.exists() & later_one.exists(), rows_max)
+
+
+def _references() -> Subquery:
+    """Return the job and the number of each checkpoint that a run, a plan or an operation names."""
+    return union_all(
+        select(RecoveryPlan.job_id, _number(RecoveryPlan.preview).label("number")),
+        select(RecoveryPlan.job_id, RecoveryPlan.safety_checkpoint),
+        select(Run.job_id, _number(Run.start)),
+        select(Job.id, _number(Job.next_start)),
+        select(Operation.job_id, _number(Operation.request)),
+        select(Operation.job_id, _number(Operation.result)),
+    ).subquery("named")
+
+
+def _number(column: InstrumentedAttribute[Any]) -> ColumnElement[int]:
+    """Return the number of the checkpoint that a JSON object names, or null."""
+    number: ColumnElement[int] = column["checkpoint"].astext.cast(BigInteger)
+    return number
+
+
+# ---- checkpoint history ------------------------------------------------------------------------
+
+
+def history_to_judge(session: Session, level: int, before: datetime, rows_max: int) -> list[HistoryRow]:
+    """Return rows of the checkpoint history that have the level ``level`` and completed before ``before``, the oldest of each job first."""
+    of_job = (
+        _history(level)
+        .where(Checkpoint.job_id == Job.id, Checkpoint.completed_at < before)
+        .order_by(Checkpoint.completed_at)
+        .limit(rows_max)
+        .lateral()
     )
+    query = select(*of_job.c).select_from(Job).join(of_job, true()).limit(rows_max)
+    return [HistoryRow(*values) for values in session.execute(query)]
+
+
+def history_in_steps(
+    session: Session, level: int, steps: Collection[tuple[int, datetime]], duration: timedelta
+) -> list[HistoryRow]:
+    """Return the rows of the checkpoint history that have the level ``level`` and are in one of the steps. A step is the id of a job and the
+    begin of the step."""
+    jobs = cast([job_id for job_id, _ in steps], ARRAY(BigInteger))
+    begins = cast([begin for _, begin in steps], ARRAY(DateTime(timezone=True)))
+    step = func.unnest(jobs, begins).table_valued("job_id", "begin").render_derived("step")
+    in_step = (
+        Checkpoint.job_id == step.c.job_id,
+        Checkpoint.completed_at >= step.c.begin,
+        Checkpoint.completed_at < step.c.begin + duration,
+    )
+    query = _history(level).join(step, and_(*in_step))
+    return [HistoryRow(*values) for values in session.execute(query)]
+
+
+def _history(level: int) -> Select[*tuple[Any, ...]]:
+    """Return a query for the rows of the checkpoint history that have the level ``level``. The columns are the fields of HistoryRow."""
+    later = aliased(Checkpoint)
+    continued = (
+        select(and_(later.run_id == Checkpoint.run_id, later.generation == Checkpoint.generation))
+        .where(later.job_id == Checkpoint.job_id, later.state == CheckpointState.COMPLETED, later.number > Checkpoint.number)
+        .order_by(later.number)
+        .limit(1)
+        .correlate(Checkpoint)
+        .scalar_subquery()
+    )
+    return select(
+        Checkpoint.id,
+        Checkpoint.job_id,
+        Checkpoint.number,
+        Checkpoint.completed_at,
+        Checkpoint.history_level,
+        Checkpoint.state,
+        Checkpoint.is_savepoint,
+        Checkpoint.discarded_at.is_not(None).label("discarded"),
+        Checkpoint.pinned,
+        Checkpoint.damage.is_not(None).label("damaged"),
+        ~func.coalesce(continued, false()).label("ends_generation"),
+    ).where(
+        Checkpoint.history_level == level,
+        # The index of the history contains only these rows.
+        Checkpoint.state == CheckpointState.COMPLETED,
+        Checkpoint.discarded_at.is_not(None),
+        ~Checkpoint.is_savepoint,
+    )
+
+
+def named_among(session: Session, job_ids: Collection[int], checkpoint_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return, by job, the numbers of those checkpoints that a run, a plan or an operation names. The checkpoints belong to the jobs
+    ``job_ids``."""
+    names = _references()
+    same = (names.c.job_id == Checkpoint.job_id) & (names.c.number == Checkpoint.number)
+    of_jobs = names.c.job_id.in_(job_ids)  # read the references of these jobs only
+    query = select(Checkpoint.job_id, Checkpoint.number).join(names, same).where(_among(checkpoint_ids), of_jobs)
+    found: dict[int, list[int]] = {}
+    for job_id, number in session.execute(query):
+        found.setdefault(job_id, []).append(number)
+    return found
+
+
+def newest_numbers(session: Session, job_ids: Collection[int]) -> dict[int, int]:
+    """Return, by job, the lowest number of the ``NEWEST_KEPT`` newest completed checkpoints. Jobs with fewer checkpoints are left out."""
+    number = (
+        select(Checkpoint.number)
+        .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.number.desc())
+        .offset(NEWEST_KEPT - 1)
+        .limit(1)
+        .lateral()
+    )
+    return pairs(session, select(Job.id, number.c.number).join(number, true()).where(Job.id.in_(job_ids)))
+
+
+def set_history_level(session: Session, checkpoint_ids: Sequence[int], level: int) -> None:
+    session.execute(update(Checkpoint).where(_among(checkpoint_ids)).values(history_level=level))
+
+
+def delete_history(session: Session, checkpoint_ids: Sequence[int]) -> int:
+    """Delete rows of the checkpoint history, and return their number. Rows that another process has deleted do not count."""
+    result: Any = session.execute(delete(Checkpoint).where(_among(checkpoint_ids)))
+    return int(result.rowcount)
+
+
+def _among(checkpoint_ids: Sequence[int]) -> ColumnElement[bool]:
+    """Return the condition for the checkpoints with these ids. An array is one parameter, however many ids it contains."""
+    return Checkpoint.id == any_(cast(checkpoint_ids, ARRAY(BigInteger)))
 
 
 def delete_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:

@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.housekeeping import repository
+from weir_backend.housekeeping.batches import Batch
+from weir_backend.housekeeping.history import thin_history
 from weir_backend.kit.clock import now
 from weir_backend.kit.heartbeats import delete_host_heartbeats
 from weir_backend.settings import Settings
@@ -19,28 +21,38 @@ BATCH_ROWS = 5_000
 ROUND_S = 25.0
 """The time limit of a round, in seconds. In a round, the cleanups take turns, and each cleanup deletes one batch per turn. The next round
 deletes the rows that remain."""
+HISTORY_BATCHES = 40
+"""The maximum number of batches in which one round thins the checkpoint history. This is enough for more than a thousand jobs with a
+checkpoint interval of ten seconds, and leaves most of the time to the other cleanups when Weir thins an old history for the first time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
     name: str
-    run: Callable[[Session, Settings], int]
-    """A function that deletes at most BATCH_ROWS rows and returns the number of deleted rows."""
+    run: Callable[[Session, Settings], Batch]
+    """A function that deletes one batch of rows."""
+    batches_max: int | None = None
+    """The maximum number of batches in a round, or None if only the time limit of the round applies."""
 
 
 def _older(
     age: Callable[[Settings], timedelta], delete: Callable[[Session, datetime, int], int]
-) -> Callable[[Session, Settings], int]:
-    """Return a function that deletes rows older than ``age``."""
-    return lambda session, settings: delete(session, now() - age(settings), BATCH_ROWS)
+) -> Callable[[Session, Settings], Batch]:
+    """Return a function that deletes a batch of BATCH_ROWS rows older than ``age``."""
+
+    def run(session: Session, settings: Settings) -> Batch:
+        rows = delete(session, now() - age(settings), BATCH_ROWS)
+        return Batch(rows, more=rows >= BATCH_ROWS)
+
+    return run
 
 
-def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
+def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], Batch]:
     """Return a function that deletes rows older than the retention of events."""
     return _older(lambda settings: timedelta(days=settings.events_kept_days), delete)
 
 
-def _with_checkpoints(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
+def _with_checkpoints(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], Batch]:
     """Return a function that deletes rows older than the retention of checkpoints."""
     return _older(lambda settings: timedelta(days=settings.checkpoints_kept_days), delete)
 
@@ -57,6 +69,7 @@ CLEANUPS = (
     Cleanup("commands", _after_event_retention(repository.delete_commands)),
     Cleanup("ended operations", _after_event_retention(repository.delete_operations)),
     Cleanup("plans that were not applied", _after_event_retention(repository.delete_unapplied_plans)),
+    Cleanup("old checkpoints of the same minute or hour", thin_history, HISTORY_BATCHES),
     Cleanup("checkpoints whose files are deleted", _with_checkpoints(repository.delete_discarded_checkpoints)),
     Cleanup("unreferenced runs", _after_event_retention(repository.delete_unreferenced_runs)),
     Cleanup("audit entries", _older(lambda settings: timedelta(days=settings.audit_kept_days), repository.delete_audit_entries)),
@@ -80,16 +93,18 @@ CLEANUPS = (
 def run_round(
     session: Callable[[], AbstractContextManager[Session]], settings: Settings, clock_s: Callable[[], float]
 ) -> Mapping[str, int]:
-    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or the time limit is reached. Return the number of rows
-    that each cleanup has deleted."""
+    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or a limit is reached. Return the number of rows that
+    each cleanup has deleted."""
     until = clock_s() + ROUND_S
     removed = dict.fromkeys((cleanup.name for cleanup in CLEANUPS), 0)
     left = list(CLEANUPS)
+    turn = 0
     while left and clock_s() < until:
+        turn += 1
         for cleanup in tuple(left):
             with session() as opened:
-                rows = cleanup.run(opened, settings)
-            removed[cleanup.name] += rows
-            if rows < BATCH_ROWS:
+                batch = cleanup.run(opened, settings)
+            removed[cleanup.name] += batch.deleted
+            if not batch.more or turn == cleanup.batches_max:
                 left.remove(cleanup)
     return removed

@@ -1,5 +1,5 @@
 """Advisory locks of Postgres ensure that two processes never do the same work at the same time, even on different hosts. A lock ends with the
-connection that holds it."""
+connection or the transaction that holds it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from weir_backend.kit.database import Database
 
@@ -18,6 +19,7 @@ class LockKind(IntEnum):
     COMPILE = 0x7765_0001
     INSPECT = 0x7765_0002
     CHECK_SPEC = 0x7765_0003
+    THIN_HISTORY = 0x7765_0004
 
 
 @contextmanager
@@ -34,3 +36,8 @@ def try_advisory_lock(database: Database, work: LockKind, target_id: int) -> Ite
         # Do not return the connection to the pool, because the next user of the connection would hold the lock.
         connection.invalidate()
         connection.close()
+
+
+def try_transaction_lock(session: Session, work: LockKind) -> bool:
+    """Return True if the transaction of ``session`` holds the lock until its end, and False if another process holds it."""
+    return bool(session.scalar(text("SELECT pg_try_advisory_xact_lock(:work, 0)"), {"work": work.value}))

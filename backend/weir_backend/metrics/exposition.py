@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,14 +11,9 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from weir.protocol.lag import source_lags
-from weir_backend.models import CheckpointState, DeliveryState
+from weir_backend.models import DeliveryState
 from weir_backend.runs.graph import operators_by_chain
 
-_CHECKPOINT_STATES = {
-    CheckpointState.IN_PROGRESS: ("in_progress", "in progress"),
-    CheckpointState.COMPLETED: ("completed", "completed"),
-    CheckpointState.FAILED: ("failed", "failed"),
-}
 _COUNTED = {
     "records_in": "Records received since the subtask was deployed",
     "records_out": "Records sent since the subtask was deployed",
@@ -39,7 +34,7 @@ class PlatformMetrics:
 
     at: datetime
     jobs: Sequence[Any]
-    counts: Sequence[Any]
+    in_progress: Mapping[int, int]
     last: Sequence[Any]
     recoveries: Sequence[Any]
     samples: Sequence[Any]
@@ -78,12 +73,18 @@ class JobsCollector:
         return family
 
     def _checkpoints(self) -> Iterator[Metric]:
-        counted = Counter({(row.job_id, row.state): row.count for row in self._metrics.counts})
-        for state, (word, description) in _CHECKPOINT_STATES.items():
-            family = _gauge(f"weir_job_number_of_{word}_checkpoints", f"Number of checkpoints of the job that are {description}")
-            for job_id, name in self._names.items():
-                family.add_metric([name], counted[job_id, state])
-            yield family
+        in_progress = _gauge(
+            "weir_job_number_of_in_progress_checkpoints", "Number of checkpoints of the job that are in progress"
+        )
+        completed = _gauge(
+            "weir_job_number_of_completed_checkpoints", "Checkpoints that the job has completed since it was created"
+        )
+        failed = _gauge("weir_job_number_of_failed_checkpoints", "Checkpoints of the job that have failed since it was created")
+        for job in self._metrics.jobs:
+            in_progress.add_metric([job.name], self._metrics.in_progress.get(job.id, 0))
+            completed.add_metric([job.name], job.completed_checkpoints)
+            failed.add_metric([job.name], job.failed_checkpoints)
+        yield from (in_progress, completed, failed)
         duration = _gauge("weir_job_last_checkpoint_duration_seconds", "End-to-end duration of the last completed checkpoint")
         written = _gauge("weir_job_last_checkpoint_size_bytes", "Bytes that the last completed checkpoint wrote")
         size = _gauge("weir_job_last_checkpoint_full_size_bytes", "Bytes that the last completed checkpoint references")

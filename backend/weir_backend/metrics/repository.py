@@ -138,7 +138,7 @@ def _runs_since(query: Select[Any], job_id: int, since: datetime) -> Select[Any]
 
 
 def jobs(session: Session) -> Sequence[Row[Any]]:
-    """Return the jobs that are not deleted, with id, name, desired state and the state of the newest run."""
+    """Return the jobs that are not deleted, with id, name, desired state, the counters of checkpoints, and the state of the newest run."""
     newest = (
         select(Run.job_id, Run.state)
         .ext(distinct_on(Run.job_id))
@@ -146,29 +146,32 @@ def jobs(session: Session) -> Sequence[Row[Any]]:
         .subquery()
     )  # fmt: skip
     return session.execute(
-        select(Job.id, Job.name, Job.desired_state, newest.c.state)
+        select(Job.id, Job.name, Job.desired_state, Job.completed_checkpoints, Job.failed_checkpoints, newest.c.state)
         .outerjoin(newest, newest.c.job_id == Job.id)
         .where(Job.deleted_at.is_(None))
         .order_by(Job.id)
     ).all()
 
 
-def checkpoint_counts(session: Session) -> Sequence[Row[int, CheckpointState, int]]:
-    return session.execute(
-        select(Checkpoint.job_id, Checkpoint.state, func.count().label("count")).group_by(Checkpoint.job_id, Checkpoint.state)
-    ).all()
+def checkpoints_in_progress(session: Session) -> dict[int, int]:
+    """Count the checkpoints in progress by job. An index contains only these checkpoints, which are few."""
+    in_progress = Checkpoint.state == CheckpointState.IN_PROGRESS
+    return pairs(session, select(Checkpoint.job_id, func.count()).where(in_progress).group_by(Checkpoint.job_id))
 
 
 def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int | None, int | None, datetime | None]]:
-    return session.execute(
+    """Return the last completed checkpoint of each job. The query reads one row per job, however many checkpoints are stored."""
+    last = (
         select(
             Checkpoint.job_id, Checkpoint.number, Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes,
             Checkpoint.completed_at,
         )
-        .ext(distinct_on(Checkpoint.job_id))
-        .where(Checkpoint.state == CheckpointState.COMPLETED)
-        .order_by(Checkpoint.job_id, Checkpoint.number.desc())
-    ).all()  # fmt: skip
+        .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
+        .order_by(Checkpoint.number.desc())
+        .limit(1)
+        .lateral()
+    )  # fmt: skip
+    return session.execute(select(*last.c).select_from(Job).join(last, true()).where(Job.deleted_at.is_(None))).all()
 
 
 def recoveries(session: Session) -> Sequence[Row[int, int, int]]:

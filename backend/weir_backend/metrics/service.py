@@ -142,7 +142,7 @@ def exposition(session: Session) -> bytes:
     metrics = PlatformMetrics(
         moment,
         repository.jobs(session),
-        repository.checkpoint_counts(session),
+        repository.checkpoints_in_progress(session),
         repository.last_checkpoints(session),
         repository.recoveries(session),
         repository.newest_samples(session, moment - LIVE),

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, SmallInteger, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from weir_backend.models.base import Base, Created, Key, word
@@ -20,7 +20,10 @@ class CheckpointState(StrEnum):
 
 class Checkpoint(Base):
     """A checkpoint. ``number`` is the id of the checkpoint in the job log, and is unique within the job. The row is kept when the files of the
-    checkpoint are deleted."""
+    checkpoint are deleted. Later, ``housekeeping.history`` thins the rows.
+
+    Triggers of the table update the counters of the job when a row is inserted or its state changes. So the counters are also correct while
+    an older version of Weir, which does not know the counters, writes rows."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (
@@ -39,6 +42,15 @@ class Checkpoint(Base):
         ),
         Index("ix_checkpoints_pins", "id", postgresql_where=text("pinned <> pin_in_force AND discarded_at IS NULL")),
         Index("ix_checkpoints_discarded", "discarded_at", postgresql_where=text("discarded_at IS NOT NULL")),
+        # The newest failed checkpoint and the newest savepoint can be much older than thousands of other checkpoints.
+        Index("ix_checkpoints_notable", "job_id", "number", postgresql_where=text("state = 'FAILED' OR is_savepoint")),
+        Index(
+            "ix_checkpoints_history",
+            "history_level",
+            "job_id",
+            "completed_at",
+            postgresql_where=text("state = 'COMPLETED' AND discarded_at IS NOT NULL AND NOT is_savepoint"),
+        ),
     )
 
     id: Mapped[Key]
@@ -83,6 +95,8 @@ class Checkpoint(Base):
     discarded_at: Mapped[datetime | None]
     """The time at which a worker found in the job log that the checkpoint is retired. The files of a retired checkpoint are deleted, or will be
     deleted soon."""
+    history_level: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
+    """The level at which ``housekeeping.history_rules`` has last decided to keep the row. 0 means that the row was not judged yet."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
     """The damage that the last verification found, or None if the files are intact or were never verified."""

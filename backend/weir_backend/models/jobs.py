@@ -105,6 +105,11 @@ class Job(Base):
     """The number of recoveries from failures whose rows are deleted. The metrics include ``pruned_recoveries``, so that the counter of
     recoveries never decreases."""
     pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
+    completed_checkpoints: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of checkpoints that the job has completed since it was created, including savepoints and checkpoints whose rows are deleted.
+    Triggers of the table ``checkpoints`` maintain ``completed_checkpoints`` and the next two counters."""
+    failed_checkpoints: Mapped[int] = mapped_column(server_default=text("0"))
+    completed_savepoints: Mapped[int] = mapped_column(server_default=text("0"))
     restart_at: Mapped[datetime | None]
     """The time at which Weir restarts the job after a failure."""
     restarts_stopped_reason: Mapped[str | None]

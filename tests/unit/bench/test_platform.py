@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 from rich.console import Console
 
-from bench.platform import driver_events
+from bench.platform import driver_events, month
 from bench.platform.api_reads import ReadTimes, measurements
 from bench.platform.endpoints import Page, readable_paths
 from bench.platform.graph import SUBTASKS
@@ -91,6 +91,14 @@ def test_the_tables_get_the_requested_number_of_rows(arguments: list[str]) -> No
     )
     largest = found.scripts[0]
     assert largest.end is None and all(script.events <= largest.events for script in found.scripts)
+
+
+def test_the_month_is_measured_only_on_request_and_has_the_rows_that_the_default_settings_leave() -> None:
+    assert "month" not in parse([]).parts and parse(["--only", "month"]).parts == ("month",)
+    settings = Settings.model_construct(checkpoints_full_days=1.0, checkpoints_per_minute_days=7.0)
+    times = [at for at, _ in month.times_of(month.stretches(settings, 30), datetime.now(UTC))]
+    assert len(times) == 22 * 24 + 6 * 1_440 + 2 * 8_640
+    assert times == sorted(set(times))
 
 
 def test_an_unknown_part_of_the_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ function TriggerActions() {
 
 function factsOf({ counts, latest_completed, latest_failed, latest_savepoint, latest_restore }: Of): [string, ReactNode][] {
   return [
-    ['Recorded', `${count(counts.completed)} completed (${pluralize(counts.savepoints, 'savepoint')}), ${count(counts.failed)} failed, ${count(counts.in_progress)} in progress`],
+    ['Total', `${count(counts.completed)} completed (${pluralize(counts.savepoints, 'savepoint')}), ${count(counts.failed)} failed, ${count(counts.in_progress)} in progress`],
     ['Last completed', latest_completed && <CheckpointText of={latest_completed} />],
     ['Last savepoint', latest_savepoint && <CheckpointText of={latest_savepoint} />],
     ['Last failed', latest_failed && <>No. {latest_failed.number}, <RelativeTime at={latest_failed.failed_at} />: {latest_failed.failure}</>],
