@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir
@@ -56,6 +57,29 @@ def test_status_names_the_bottleneck_once(flights: Worker, weir: Weir) -> None:
     )
     assert f"bottleneck  {sentence}\n" in weir("status", "flights").out
     assert weir("status", "flights", "-o", "json").json["bottleneck"]["sentence"] == sentence
+
+
+@pytest.mark.parametrize(
+    ("measured", "took"),
+    [
+        ({"recoveries": 0, "median_ms": None, "max_ms": None}, ""),
+        ({"recoveries": 1, "median_ms": 210, "max_ms": 210}, " The last recovery of this kind took 210 ms."),
+        ({"recoveries": 7, "median_ms": 210, "max_ms": 3_400}, " The last 7 recoveries of this kind took 210 ms (median), at most 3 s."),
+    ],
+)  # fmt: skip
+def test_status_says_what_happens_if_a_slot_fails_and_how_long_recent_recoveries_took(
+    flights: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch, measured: dict[str, Any], took: str
+) -> None:
+    sentence = "Only the failed slot restores checkpoint 1, and the other slot continues."
+    coverage = {"sentence": sentence, "strategy": "regional", "checkpoint": 1, **measured}
+    monkeypatch.setattr(ApiClient, "coverage", lambda client, job_id: coverage)
+    assert f"slot loss   {sentence}{took}\n" in weir("status", "flights").out
+    assert weir("status", "flights", "-o", "json").json["coverage"] == coverage
+
+
+def test_status_does_not_mention_the_loss_of_a_slot_if_its_effect_is_unknown(flights: Worker, weir: Weir) -> None:
+    assert weir("status", "flights", "-o", "json").json["coverage"]["strategy"] is None
+    assert "slot loss" not in weir("status", "flights").out
 
 
 def test_jobs_are_listed(flights: Worker, weir: Weir) -> None:

@@ -11,7 +11,7 @@ import typer
 from weir.cli.client.api import find_job, open_client
 from weir.cli.client.errors import AbortedByUser, OperationFailed, Refused
 from weir.cli.client.operators import operators_of
-from weir.cli.client.schemas import JobRead, OperationRead, OperatorStatus
+from weir.cli.client.schemas import CoverageRead, JobRead, OperationRead, OperatorStatus
 from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
 from weir.cli.options import (
@@ -25,7 +25,17 @@ from weir.cli.options import (
     parse_pairs,
     timeout_s,
 )
-from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
+from weir.cli.output import (
+    OutputFormat,
+    OutputOption,
+    age_of,
+    duration_text,
+    print_fields,
+    print_json,
+    print_rows,
+    size_text,
+    time_of,
+)
 
 _PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
 
@@ -80,14 +90,18 @@ def _job_row(job: JobRead) -> tuple[str, ...]:
 
 
 def status(name: JobArgument, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Show the state and health of a job, its run, last checkpoint, current operation and operators."""
+    """Show the state and health of a job, its run, last checkpoint, current operation and operators, and what happens if a slot fails now."""
     with open_client() as client:
         job = find_job(client, name)
         operators = operators_of(client, job)
+        coverage = client.coverage(job["id"])
     if output is OutputFormat.JSON:
-        print_json({**job, "operators": operators})
+        print_json({**job, "operators": operators, "coverage": coverage})
         return
-    print_fields(_status_fields(job))
+    fields = _status_fields(job)
+    if coverage["strategy"] is not None:
+        fields.append(("slot loss", _coverage_text(coverage)))
+    print_fields(fields)
     if operators:
         columns = ("operator", "kind", "subtasks", "in/s", "out/s", "busy", "backpressure")
         typer.echo()
@@ -133,6 +147,16 @@ def _checkpoint_text(last: Any) -> str:
     if last["state_bytes"] is not None:
         parts.append(f"{size_text(last['state_bytes'])} of state")
     return ", ".join(parts)
+
+
+def _coverage_text(coverage: CoverageRead) -> str:
+    median_ms, max_ms = coverage["median_ms"], coverage["max_ms"]
+    if median_ms is None or max_ms is None:
+        return coverage["sentence"]
+    count = coverage["recoveries"]
+    recent = f"The last {count} recoveries of this kind took" if count > 1 else "The last recovery of this kind took"
+    longest = f" (median), at most {duration_text(max_ms / 1_000)}" if count > 1 else ""
+    return f"{coverage['sentence']} {recent} {duration_text(median_ms / 1_000)}{longest}."
 
 
 def _operator_row(operator: OperatorStatus) -> tuple[str, ...]:
