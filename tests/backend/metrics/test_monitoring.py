@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from weir_backend.metrics.exposition import JobsCollector, PlatformMetrics
-from weir_backend.models import AlertKind, CheckpointState, DeliveryState, RunState
+from weir_backend.models import AlertKind, DeliveryState, RunState
 
 MONITORING = Path(__file__).parents[3] / "monitoring"
 AT = datetime(2026, 5, 4, tzinfo=UTC)
@@ -44,8 +44,8 @@ def exported_metrics() -> dict[str, Labels]:
     collector = _Exported(
         PlatformMetrics(
             at=AT,
-            jobs=[SimpleNamespace(id=1, name="orders", state=RunState.RUNNING)],
-            counts=[of_job(state=CheckpointState.COMPLETED, count=1)],
+            jobs=[SimpleNamespace(id=1, name="orders", state=RunState.RUNNING, completed_checkpoints=1, failed_checkpoints=0)],
+            in_progress={},
             last=[of_job(**last)],
             recoveries=[of_job(count=1, downtime_ms=1)],
             samples=[of_job(slot=0, metrics=sample)],
