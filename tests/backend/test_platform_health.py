@@ -174,13 +174,27 @@ def test_each_queue_needs_a_worker_that_answers() -> None:
     assert "because Redis does not answer: refused" in workers.run(OperationalError("refused"))
 
 
-def test_a_worker_that_no_longer_answers_is_named_until_it_is_forgotten() -> None:
+def test_a_worker_that_no_longer_answers_is_a_problem_if_no_other_worker_serves_its_queues() -> None:
     workers = Workers()
-    assert workers.run({"worker@a": ALL, "worker@b": ALL}) == "2 workers answer."
+    first, second = {"worker@a": frozenset((DEFAULT_QUEUE, CODE_QUEUE))}, {"chores@a": frozenset((BACKGROUND_QUEUE,))}
+    assert workers.run(first | second) == "2 workers answer."
     workers.now_s = 4.0
-    assert workers.run({"worker@a": ALL}) == "down: The worker worker@b has not answered for 4 s."
+    down = "down: The worker chores@a has not answered for 4 s, and no other worker takes tasks from the queue weir.chores."
+    assert workers.run(first) == down
+    assert workers.run(first | {"worker@b": ALL}) == (
+        "2 workers answer. The worker chores@a has not answered for 4 s; other workers take its tasks."
+    )
     workers.now_s = FORGET_WORKER_S + 5.0
-    assert workers.run({"worker@a": ALL}) == "1 worker answers.", "the worker was removed"
+    assert workers.run(first | {"worker@b": ALL}) == "2 workers answer.", "the worker was removed"
+
+
+def test_the_worker_of_a_queue_without_workers_is_named_before_other_workers() -> None:
+    workers = Workers()
+    first, second = {"spare@a": frozenset((DEFAULT_QUEUE,))}, {"chores@a": frozenset((BACKGROUND_QUEUE,))}
+    assert workers.run({"worker@a": ALL - {BACKGROUND_QUEUE}} | first | second) == "3 workers answer."
+    assert workers.run({"worker@a": ALL - {BACKGROUND_QUEUE}}).startswith(
+        "down: The worker chores@a has not answered for 0 s, and"
+    )
 
 
 def test_an_unreachable_redis_is_down() -> None:

@@ -62,7 +62,11 @@ def test_a_page_shows_the_age_of_its_data_during_an_outage_and_the_missed_events
     ("child", "name", "sentence"),
     [
         ("valkey", "Redis", r"Redis has not answered for \d+ s\. Check the server of Redis\."),
-        ("worker", "Workers", r"The worker worker@\S+ has not answered for \d+ s\. Start or restart the workers\."),
+        (
+            "worker",
+            "Workers",
+            r"The worker worker@\S+ has not answered for \d+ s, and no other worker takes tasks from the queue weir\. Start or",
+        ),
         ("postgres", "Postgres", r"Postgres has not answered for \d+ s\. Check the server of the database\."),
     ],
 )

@@ -85,13 +85,16 @@ class RedisCheck:
 
 
 class WorkersCheck:
-    """Checks that each queue has a worker, and that each worker that has answered before answers again."""
+    """Checks that each queue has a worker that answers. A worker that does not answer any more is only named if other workers serve its queues,
+    because it may have been removed."""
 
     def __init__(self, directory: WorkerDirectory, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._directory = directory
         self._clock_s = clock_s
         self._answered_s: dict[str, float] = {}
         """The time of the last answer of each worker."""
+        self._queues: dict[str, frozenset[str]] = {}
+        """The queues in the last answer of each worker."""
 
     def run(self) -> str:
         try:
@@ -100,19 +103,22 @@ class WorkersCheck:
             raise CheckFailed(f"The workers cannot be asked, because Redis does not answer: {_first_line(error)}.") from None
         now_s = self._clock_s()
         self._answered_s |= dict.fromkeys(queues, now_s)
-        silent = {name: now_s - last_s for name, last_s in self._answered_s.items() if name not in queues}
-        for name in [name for name, silent_s in silent.items() if silent_s > FORGET_WORKER_S]:
-            del self._answered_s[name], silent[name]
-        served = set().union(*queues.values()) if queues else set()
-        unserved = [queue for queue in QUEUES if queue not in served]
+        self._queues |= queues
+        for name in [name for name, last_s in self._answered_s.items() if now_s - last_s > FORGET_WORKER_S]:
+            del self._answered_s[name], self._queues[name]
         if not queues:
             raise CheckFailed("No worker answers. Weir does not start, stop or recover jobs until a worker answers.")
-        if silent:
-            name, silent_s = max(silent.items(), key=lambda one: one[1])
-            raise CheckFailed(f"The worker {name} has not answered for {silent_s:.0f} s.")
+        served = frozenset().union(*queues.values())
+        unserved = [queue for queue in QUEUES if queue not in served]
+        silent = [name for name in self._answered_s if name not in queues]
+        silent.sort(key=lambda name: self._queues[name].isdisjoint(unserved))  # a worker of an unserved queue first
+        described = f"The worker {silent[0]} has not answered for {now_s - self._answered_s[silent[0]]:.0f} s" if silent else ""
+        if unserved and described:
+            raise CheckFailed(f"{described}, and no other worker takes tasks from the {_list('queue', unserved)}.")
         if unserved:
             raise CheckFailed(f"No worker takes tasks from the {_list('queue', unserved)}.")
-        return f"{len(queues)} {'worker answers' if len(queues) == 1 else 'workers answer'}."
+        answering = f"{len(queues)} {'worker answers' if len(queues) == 1 else 'workers answer'}."
+        return f"{answering} {described}; other workers take its tasks." if described else answering
 
 
 def check_beat(session: Session, moment: datetime) -> str:
