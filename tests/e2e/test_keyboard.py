@@ -11,7 +11,7 @@ from tests.e2e.keyboard import Keyboard
 from tests.e2e.rig import NAME, OLGA, Rig
 
 TABS = (
-    "Overview", "Checkpoints", "Backpressure & alignment", "Recovery", "Exceptions", "Logs", "Events", "Versions", "Configuration",
+    "Overview", "Checkpoints", "Backpressure & alignment", "Profiler", "Recovery", "Exceptions", "Logs", "Events", "Versions", "Configuration",
     "Runs",
 )  # fmt: skip
 
