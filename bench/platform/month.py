@@ -57,8 +57,8 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Checkpoints with one interval. The ages are in days, and the oldest checkpoint has the age ``since``. ``level`` is the level at which the
-    cleanup has judged the rows."""
+    """Checkpoints of one period, with one interval. ``since`` and ``until`` are the ages of the oldest and of the newest checkpoint, in days.
+    ``level`` is the history level of the rows."""
 
     since: float
     until: float

@@ -35,13 +35,14 @@ BEAT_MAX = timedelta(seconds=40)
 """Beat enqueues the evaluation of alert rules every 15 s."""
 FIRST_BEAT_MAX = timedelta(seconds=60)
 STORAGE_EVERY_S = 20.0
+POSTGRES_NEXT_STEP = "Check the server of the database."
 _NAMES_MAX = 3
 
 
 def component_checks(settings: Settings, database: Database) -> Sequence[ComponentCheck]:
     """Return the checks. ``database`` has a connection pool of its own, so that requests do not keep the checks waiting."""
     return (
-        ComponentCheck(Component.POSTGRES, "Postgres", lambda: check_postgres(database), "Check the server of the database."),
+        ComponentCheck(Component.POSTGRES, "Postgres", lambda: check_postgres(database), POSTGRES_NEXT_STEP),
         ComponentCheck(Component.REDIS, "Redis", RedisCheck(settings.redis_url.get_secret_value()), "Check the server of Redis."),
         ComponentCheck(
             Component.WORKERS, "the workers", WorkersCheck(WorkerDirectory(settings.redis_url.get_secret_value())).run,
@@ -91,28 +92,24 @@ class WorkersCheck:
     def __init__(self, directory: WorkerDirectory, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._directory = directory
         self._clock_s = clock_s
-        self._answered_s: dict[str, float] = {}
-        """The time of the last answer of each worker."""
-        self._queues: dict[str, frozenset[str]] = {}
-        """The queues in the last answer of each worker."""
+        self._answers: dict[str, tuple[float, frozenset[str]]] = {}
+        """The time of the last answer of each worker, and the queues in this answer."""
 
     def run(self) -> str:
         try:
-            queues = self._directory.queues_of_workers(timeout_s=WORKERS_S, expected=len(self._answered_s))
+            queues = self._directory.queues_of_workers(timeout_s=WORKERS_S, expected=len(self._answers))
         except (OperationalError, OSError) as error:
             raise CheckFailed(f"The workers cannot be asked, because Redis does not answer: {_first_line(error)}.") from None
         now_s = self._clock_s()
-        self._answered_s |= dict.fromkeys(queues, now_s)
-        self._queues |= queues
-        for name in [name for name, last_s in self._answered_s.items() if now_s - last_s > FORGET_WORKER_S]:
-            del self._answered_s[name], self._queues[name]
+        self._answers |= {name: (now_s, own) for name, own in queues.items()}
+        self._answers = {name: one for name, one in self._answers.items() if now_s - one[0] <= FORGET_WORKER_S}
         if not queues:
             raise CheckFailed("No worker answers. Weir does not start, stop or recover jobs until a worker answers.")
         served = frozenset().union(*queues.values())
         unserved = [queue for queue in QUEUES if queue not in served]
-        silent = [name for name in self._answered_s if name not in queues]
-        silent.sort(key=lambda name: self._queues[name].isdisjoint(unserved))  # a worker of an unserved queue first
-        described = f"The worker {silent[0]} has not answered for {now_s - self._answered_s[silent[0]]:.0f} s" if silent else ""
+        silent = [(name, last_s, own) for name, (last_s, own) in self._answers.items() if name not in queues]
+        silent.sort(key=lambda one: one[2].isdisjoint(unserved))  # a worker of an unserved queue first
+        described = f"The worker {silent[0][0]} has not answered for {now_s - silent[0][1]:.0f} s" if silent else ""
         if unserved and described:
             raise CheckFailed(f"{described}, and no other worker takes tasks from the {_list('queue', unserved)}.")
         if unserved:

@@ -13,6 +13,7 @@ from weir_backend.kit.access import Caller, Permission, require_permission, wait
 from weir_backend.kit.clock import now
 from weir_backend.kit.dependencies import ServicesDep
 from weir_backend.kit.problems import answers
+from weir_backend.platform_health.checks import POSTGRES_NEXT_STEP
 from weir_backend.platform_health.monitor import ANSWER_S_MAX, Component, ComponentStatus
 from weir_backend.platform_health.schemas import ComponentHealthRead, PlatformHealthRead
 
@@ -30,7 +31,7 @@ async def bounded_caller(request: Request, services: ServicesDep) -> Caller:
     done, _ = await asyncio.wait([authentication], timeout=ANSWER_S_MAX)
     if not done:
         authentication.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody awaits it any more
-        raise Unavailable("database", f"Postgres has not answered for {ANSWER_S_MAX:.0f} s.", "Check the server of the database.")
+        raise Unavailable("database", f"Postgres has not answered for {ANSWER_S_MAX:.0f} s.", POSTGRES_NEXT_STEP)
     return authentication.result()
 
 
